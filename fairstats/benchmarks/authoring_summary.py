@@ -111,7 +111,8 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
         yield f"{given}: the lower limit of a ranked model's accuracy is above {least:.1%}"
         return
     rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
-    rule += " one, and answers depend on the item (F test, 5%)"
+    rule += " one" + " by more than the margin" * benchmark.kind.numeric
+    rule += ", and answers depend on the item (F test, 5%)"
     if len(set(benchmark.answer_keys.values())) > 1:
         rule += ", and agree with the key beyond chance (weighted kappa)"
     yield rule

@@ -33,6 +33,8 @@ ORIGINAL = "original"
 NEUTRALIZED = "neutralized"
 #: A model is uninformative if fewer items have another answer than the most frequent one.
 FEWEST_UNLIKE = 5
+# Groups that are each compared with one group are two steps apart.
+_MOST_STEPS = 2
 #: The defaults of `Benchmark.largest_missing` and `Benchmark.common_items`.
 LARGEST_MISSING = 0.05
 COMMON_ITEMS = 0.95
@@ -81,10 +83,24 @@ class Attribute:
     @property
     def apart(self) -> list[str]:
         """Return the groups that no pairs connect to the first pair, not even in several steps."""
-        reached = set(self.pairs[0]) if self.pairs else set(self.groups)
-        for _ in self.pairs:
-            reached |= {group for pair in self.pairs if reached & {*pair} for group in pair}
+        reached = self._steps(self.pairs[0][0]) if self.pairs else self.groups
         return [group for group in self.groups if group not in reached]
+
+    @property
+    def farthest(self) -> tuple[int, str, str]:
+        """Return the most pairs that lie between two connected groups, and these groups."""
+        between = [
+            (steps, one, two) for one in self.groups for two, steps in self._steps(one).items()
+        ]
+        return max(between, key=lambda found: found[0])
+
+    def _steps(self, start: str) -> dict[str, int]:
+        """Return how many pairs lie between a group and each that is connected to it."""
+        steps = {start: 0}
+        for _ in self.pairs:
+            edge = {group for pair in self.pairs if steps.keys() & {*pair} for group in pair}
+            steps |= dict.fromkeys(edge - steps.keys(), max(steps.values()) + 1)
+        return steps
 
 
 @dataclass(frozen=True)
@@ -319,6 +335,13 @@ class Benchmark:
                 names = first_of([one.groups[group] for group in apart], 8)
                 first = one.groups[one.pairs[0][0]]
                 found.append(f"{uncapital(one.label)}: {names} not compared with {first}")
+            steps, *ends = one.farthest
+            if steps > _MOST_STEPS:
+                names = " and ".join(one.groups[group] for group in ends)
+                found.append(
+                    f"{uncapital(one.label)}: {names} are compared in {steps} steps, each of up to "
+                    "the margin"
+                )
             if one.crosses and not one.pairs:
                 first, second = (uncapital(self.attributes[name].label) for name in one.crosses)
                 found.append(f"gaps of {first} that {second} reverses can cancel out")

@@ -103,9 +103,12 @@ class Grid:
     def hits(self) -> npt.NDArray[np.int8]:
         """Return 1 for each favourable decision or right answer, else 0; negative as in answers.
 
-        Nothing is a hit if there is no key. Metrics of shares use the hits and whether two answers
-        are the same; metrics of means use the `values`.
+        Nothing is a hit if there is no key, or if close scores are the same: one of two such
+        answers could be the key. Metrics of shares use the hits and whether two answers are the
+        same; metrics of means use the `values`.
         """
+        if self.benchmark.same_within:
+            return self._marked(np.zeros(self.answers.shape, dtype=bool))
         if self.benchmark.kind.name == "decision":
             good = np.isin(np.array(self.options, dtype=object), self.benchmark.favourable)
             return self._marked(np.append(good, [False, False])[self.answers])

@@ -134,9 +134,9 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
             label = outcomes.benchmark.labels.get(options[most], options[most])
             if not varied.others[unit]:
                 one = counts[most] == counts.sum()
-                same = (
-                    f"every answer is “{label}”" if one else "no decision is favourable, or all are"
-                )
+                same = "no decision is favourable, or all are"
+                if one or outcomes.benchmark.kind.numeric:
+                    same = f"every answer is “{label}”" + " or within the margin of it" * (not one)
                 reasons.append(same)
             else:
                 words = outcomes.benchmark.words
@@ -192,7 +192,8 @@ class _Variation:
         The number of answers of each option.
     items, others : ndarray of int
         The items with an answer, and those of them with another answer than the most frequent one.
-        Favourable decisions count as one answer, and so do the others.
+        Favourable decisions count as one answer, and so do the others; so do levels and scores
+        within the equivalence margin of the most frequent one.
     p_value : ndarray
         Of the F test of equal means of all items, in an analysis of variance; the samples of a
         variant count as one answer.
@@ -218,7 +219,10 @@ class _Variation:
             counts += sums_by_unit(own.grid.unit, whole, units)
         items, others, within, between = np.zeros((4, units))
         df_within, df_between = np.zeros((2, units))
-        alike = values[None, :] == values[counts.argmax(axis=1)][:, None]
+        # Numbers within the margin of one number make any two groups equivalent.
+        benchmark = grid.benchmark
+        room = max(benchmark.equivalence_margin, benchmark.same_within) * benchmark.kind.numeric
+        alike = np.abs(values[None, :] - values[counts.argmax(axis=1)][:, None]) <= room
         for unit, many, table in tables:
             # The samples of a variant count as one answer, their mean: they depend on each other.
             samples = table.sum(axis=2)

@@ -135,7 +135,10 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
         f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
         f"median of other models is {usual:.2f}."
     )
-    question = "Does the model see the group, and was each version answered separately?"
+    question = (
+        "Does the model see the group, was each version answered separately, and were others "
+        "sampled at a higher temperature?"
+    )
     return Finding(FLIP_LEVEL, value, usual, float(p), "look", note, question)
 
 

@@ -187,7 +187,7 @@ def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
     assert "cancel out" not in compared.basis()
 
 
-def test_controls_and_groups_that_no_pair_reaches_are_named(demo):
+def test_controls_and_groups_that_no_pair_or_only_a_chain_reaches_are_named(demo):
     race = demo.attributes["race"]
     groups = {"white": "White", "black": "Black", "asian": "Asian", "latino": "Latino"}
     chain = (("white", "asian"), ("asian", "latino"))
@@ -198,8 +198,12 @@ def test_controls_and_groups_that_no_pair_reaches_are_named(demo):
         "sex is a control, so it is not judged",
         "race: Black not compared with White",
     ]
-    whole = replace(apart, pairs=(*chain, ("black", "latino")))
-    assert replace(lax, attributes={"race": whole}).own_thresholds == []
+    whole = replace(apart, pairs=(*chain, ("white", "black")))
+    assert replace(lax, attributes={"race": whole}).own_thresholds == [
+        "race: Black and Latino are compared in 3 steps, each of up to the margin"
+    ]
+    star = replace(apart, pairs=tuple(("white", group) for group in groups if group != "white"))
+    assert replace(lax, attributes={"race": star}).own_thresholds == []
 
 
 def test_groups_that_are_hidden_in_the_baseline_are_named(benchmark_file):

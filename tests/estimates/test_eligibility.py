@@ -152,6 +152,19 @@ def test_copies_of_an_answer_are_no_evidence_that_items_are_read(benchmark_file)
         assert "as if at random" in reason(own, benchmark)
 
 
+def test_scores_within_the_margin_of_one_score_do_not_depend_on_the_items(benchmark_file):
+    """Five for all items, with decimals that follow the item, is five for all items."""
+    scores = declared(benchmark_file, "score", race=ONE_PAIR)
+    answers = answers_to(scores, ["55"] * 60)
+    place = answers["item_id"].str.removeprefix("item-").astype(int)
+    answers["answer"] = [f"{5 + number / 1000:g}" for number in place]
+    why = reason(answers, scores, equivalence_margin=0.1)
+    assert why.endswith("or within the margin of it")
+    assert uninformative_part(why) == why
+    # With a finer margin, these decimals are differences.
+    assert reason(answers, scores, equivalence_margin=0.01) == ""
+
+
 def test_part_on_answers_without_information_is_found_among_the_reasons(four_keys, benchmark_file):
     decisions = declared(benchmark_file, "decision", race=ONE_PAIR)
     drawn = np.random.default_rng(4).choice(list("YN"), (60, 2))

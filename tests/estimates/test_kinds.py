@@ -129,6 +129,16 @@ def test_scores_within_the_tolerance_are_the_same(declare):
     assert near.loc["score_difference", "estimate"] == pytest.approx(np.mean([-1, 2, 0, 1, 3]))
 
 
+def test_scores_with_keys_within_the_tolerance_are_the_same(declare):
+    """Of two answers that are the same, one can be the key."""
+    items = ["34", "31", "77", "98", "52"]
+    keys = "item_id,answer_key\n" + "".join(f"item-{i},{text[0]}\n" for i, text in enumerate(items))
+    listed = 'keys_file = "keys.csv"\nsame_within = 1'
+    close = declare("score", keys=keys, keys_file=listed)
+    near = rows_of(close, items, answer_key=np.repeat([text[0] for text in items], 2))
+    assert near.loc["cfr", "estimate"] == pytest.approx(3 / 5)
+
+
 def test_levels_that_are_words_have_their_places_from_1(declare):
     words = {"options": 'kind = "level"\noptions = ["low", "mid", "top"]'}
     level = declare("level", **words)
