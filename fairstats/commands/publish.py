@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from fairstats._lib.problems import printable
+from fairstats._lib.stages import Watch
 from fairstats.commands._options import (
     Alpha,
     Benchmarks,
@@ -23,7 +26,6 @@ from fairstats.commands._options import (
     load_rubric_files,
     typed_pairs,
 )
-from fairstats.commands._progress import watching
 from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
 from fairstats.exports.export import EXPORTS, Options, write_export
 from fairstats.publishing.serving import DEFAULT_PORT, SiteServer
@@ -32,6 +34,31 @@ commands = typer.Typer()
 
 
 Renderer = Literal["auto", "quarto", "builtin"]
+
+
+@contextmanager
+def _watching(*, timings: bool) -> Iterator[Watch]:
+    """Give what a task tells its stages to; print their times at the end if they are wanted."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    started: dict[str, float] = {}
+    console = Console(stderr=True)
+    # Without a thread, because pages are drawn in copies of this process.
+    with Live(console=console, auto_refresh=False, transient=True) as line:
+
+        def watch(stage: str, done: int = 0, parts: int = 0) -> None:
+            started.setdefault(stage, time.perf_counter())
+            if console.is_terminal:
+                text = f"{stage}: {done} of {parts}" if parts else stage
+                line.update(Text(f"{text} ..."), refresh=True)
+
+        yield watch
+    if timings:
+        ends = [*list(started.values())[1:], time.perf_counter()]
+        for (stage, start), end in zip(started.items(), ends, strict=True):
+            typer.echo(f"{end - start:7.1f} s  {stage}", err=True)
 
 
 @commands.command()
@@ -88,7 +115,7 @@ def publish(
     from fairstats.publishing.publish import publish as publish_release
 
     check_alpha(alpha)
-    with watching(timings=timings) as watch:
+    with _watching(timings=timings) as watch:
         published = publish_release(
             answers,
             release=release,
