@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from fairstats._lib.problems import InputError, Problem, parameter, wrong
+from fairstats._lib.untrusted_files import JSON_TEXT
 
 if TYPE_CHECKING:
     import ssl
@@ -36,7 +37,7 @@ MAX_PARTS = 20_000
 DEADLINE_S = 900.0
 
 _BLOCK = 2**16
-_PART = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{]', re.DOTALL)
+_PART = re.compile(JSON_TEXT.pattern + rb"|[\[{]", JSON_TEXT.flags)
 _KEY_LENGTH = 8  # a shorter "key" is a placeholder such as "EMPTY", and no secret
 
 

@@ -52,8 +52,8 @@ MAX_UNPACKED_TEXT = 512 * 2**20
 _ASCII = bytes(range(128))
 SPLIT = "split it into several files"
 _BINARY: int = getattr(os, "O_BINARY", 0)
-# Possessive; an unterminated text extends to the end of the file: the search never backtracks.
-_JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
+#: Possessive; an unterminated text extends to the end of the file: the search never backtracks.
+JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 # Commas within texts are distinguished from separators only in long lines.
 _FEW_VALUES = 64
 _LONG_JSON = 64 * 2**20
@@ -267,6 +267,11 @@ def too_many_rows(path: str, most: int) -> Problem:
     return Problem(path, f"has more than {most:,} rows", SPLIT)
 
 
+def too_many_cells(path: str, most: int) -> Problem:
+    """Return the problem of a table that is too large for memory."""
+    return Problem(path, f"has more than {most:,} cells", SPLIT)
+
+
 def parse_json(text: str | bytes) -> Any:
     """Parse JSON in which every object has distinct names.
 
@@ -447,7 +452,7 @@ def values_of(content: bytes) -> int:
     values = _separators(content)
     if values <= _FEW_VALUES or len(content) > _LONG_JSON:
         return values
-    return _separators(_JSON_TEXT.sub(b"", content))
+    return _separators(JSON_TEXT.sub(b"", content))
 
 
 def _separators(content: bytes) -> int:

@@ -25,6 +25,7 @@ from fairstats._lib.untrusted_files import (
     read_once,
     refuse_long_lines,
     refuse_long_text,
+    too_many_cells,
     too_many_rows,
 )
 
@@ -102,7 +103,7 @@ def load_csv(
                     if rows > limits.MAX_ROWS:
                         raise InputError([too_many_rows(str(file), limits.MAX_ROWS)])
                     if rows * len(part.columns) > limits.MAX_CELLS:
-                        raise InputError([_too_many_cells(str(file), limits.MAX_CELLS)])
+                        raise InputError([too_many_cells(str(file), limits.MAX_CELLS)])
                     tables.append(part)
     except (
         pd.errors.ParserError,
@@ -214,7 +215,7 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     if rows > limits.MAX_PARQUET_ROWS:
         raise InputError([too_many_rows(str(file), limits.MAX_PARQUET_ROWS)])
     if rows * len(fields) > limits.MAX_PARQUET_CELLS:
-        raise InputError([_too_many_cells(str(file), limits.MAX_PARQUET_CELLS)])
+        raise InputError([too_many_cells(str(file), limits.MAX_PARQUET_CELLS)])
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
     texts = [one.name for one in fields if _is_text(one.type)]
@@ -301,10 +302,6 @@ def _exact_integers(kind: Any) -> Any:
 
     small = pyarrow.types.is_integer(kind) and not pyarrow.types.is_uint64(kind)
     return pd.Int64Dtype() if small else None
-
-
-def _too_many_cells(path: str, most: int) -> Problem:
-    return Problem(path, f"has more than {most:,} cells", SPLIT)
 
 
 def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:

@@ -264,8 +264,7 @@ def refuse_unreadable(answers: pd.DataFrame, path: str) -> None:
     if len(answers) > most[0]:
         raise InputError([untrusted_files.too_many_rows(path, most[0])])
     if answers.size > most[1]:
-        message = f"has more than {most[1]:,} cells"
-        raise InputError([Problem(path, message, untrusted_files.SPLIT)])
+        raise InputError([untrusted_files.too_many_cells(path, most[1])])
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
