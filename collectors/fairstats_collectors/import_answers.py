@@ -105,7 +105,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := [*_lacking_fields(path, kept, mapped), *_keys_as_answers(path, kept, mapped)]:
+    if problems := list(_wrong_fields(path, kept, mapped)):
         raise InputError(problems)
     rows = []
     for record in kept:
@@ -221,7 +221,7 @@ def join_files(
 
 
 def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
-    if problems := [*_lacking_fields(path, kept, mapped), *_keys_as_answers(path, kept, mapped)]:
+    if problems := list(_wrong_fields(path, kept, mapped)):
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
     for record in kept:
@@ -246,27 +246,20 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     return checked
 
 
-def _lacking_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> list[Problem]:
-    """Report mapped fields that all records lack: their names were probably mistyped."""
-    return [
-        Problem(
-            str(path),
-            f"no record has the field {field!r}",
-            f"use one of {field_names(kept[0].fields)}",
-            column=column,
-        )
-        for column, field in mapped.columns.items()
-        if kept and all(value_at(record.fields, field) is ABSENT for record in kept)
-    ]
-
-
-def _keys_as_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterator[Problem]:
-    """Report fields that are both the answer and the key: every answer would be right."""
+def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterator[Problem]:
+    """Report mapped fields that all records lack, and those that are both answer and key."""
+    for column, field in mapped.columns.items():
+        # The name was probably mistyped.
+        if kept and all(value_at(record.fields, field) is ABSENT for record in kept):
+            message = f"no record has the field {field!r}"
+            remedy = f"use one of {field_names(kept[0].fields)}"
+            yield Problem(str(path), message, remedy, column=column)
+    keys = [mapped.fields_of(record, "answer_key") for record in kept]
     for column in ("answer", "answer_raw"):
         both = {
             name
-            for record in kept
-            for name in mapped.fields_of(record, column) & mapped.fields_of(record, "answer_key")
+            for record, of_key in zip(kept, keys, strict=True)
+            for name in mapped.fields_of(record, column) & of_key
         }
         message = "is also the field of the column answer_key, so every answer would be right"
         remedy = f"give the field of the model's answers with {_from_field(column)}"
