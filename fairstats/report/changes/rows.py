@@ -240,14 +240,14 @@ def comparisons_of_kind(
     rows = release.all_comparisons[release.all_comparisons["kind"] == kind]
     if model is not None:
         rows = rows[rows["model_new"] == model]
+    flags = flags_of(release.screening)
+    flagged = set(zip(flags["benchmark"], flags["model"], strict=True))
     found: dict[str, list[Comparison]] = {}
     for (name, *_), own in rows.groupby(_SETS, sort=False, dropna=False):
         compared = comparison_of(own, release.benchmarks[str(name)], release.alpha)
         asked = prompted(release, str(name))
-        about = flags_of(release.screening).query("benchmark == @name")["model"]
-        questioned = tuple(
-            one for one in dict.fromkeys((compared.old, compared.new)) if one in set(about)
-        )
+        both = dict.fromkeys((compared.old, compared.new))
+        questioned = tuple(model for model in both if (name, model) in flagged)
         full = replace(compared, prompted=asked, questioned=questioned)
         found.setdefault(str(name), []).append(full)
     return found
