@@ -71,8 +71,11 @@ def read_overruled(path: str | os.PathLike[str]) -> dict[str, str]:
     InputError
         If a key is unknown or has the wrong type.
     """
-    file = Path(path)
-    return dict(parse(_File, read_toml(file), file, example=_EXAMPLE).overrule)
+    return dict(_declared_in(path).overrule)
+
+
+def _declared_in(path: str | os.PathLike[str]) -> _File:
+    return parse(_File, read_toml(Path(path)), Path(path), example=_EXAMPLE)
 
 
 def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -94,10 +97,9 @@ def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:
     InputError
         If a key is unknown or has the wrong type, or a model succeeds itself, also indirectly.
     """
-    file = Path(path)
-    found = parse(_File, read_toml(file), file, example=_EXAMPLE)
-    older = {name: one.successor_of for name, one in found.models.items() if one.successor_of}
-    _refuse_cycles(older, older, file)
+    models = _declared_in(path).models
+    older = {name: one.successor_of for name, one in models.items() if one.successor_of}
+    _refuse_cycles(older, older, Path(path))
     return older
 
 
@@ -124,8 +126,7 @@ def facts_of_models(
         If a key is unknown, has the wrong type or a value that is too long, or a model is not in
         the release or an earlier one.
     """
-    file = Path(path)
-    declared = parse(_File, read_toml(file), file, example=_EXAMPLE).models
+    declared = _declared_in(path).models
     there = {*models, *earlier}
     if unknown := [name for name in declared if name not in there]:
         raise InputError([_unknown(path, name, there, f"models.{name}") for name in unknown])
