@@ -245,7 +245,7 @@ def _checked(answers: Any, name: str) -> Any:
 
 
 def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame] | None:
-    """Return the rows of each answer set, if something was recorded beside its answers.
+    """Return the rows of each answer set, if something else was recorded with its answers.
 
     Returns None if the engine does not read it.
     """
