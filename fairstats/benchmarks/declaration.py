@@ -323,6 +323,9 @@ class Benchmark:
             found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
+        keyed = len(self.answer_keys)
+        if 0 < keyed < len(self.items) and not self.kind.needs_key:
+            found.append(f"keys of {keyed:,} of {len(self.items):,} {self.words.items}")
         baseline = self.attributes.get(BASELINE)
         more = [g for g in baseline.groups if g not in (ORIGINAL, NEUTRALIZED)] if baseline else []
         if baseline and more:

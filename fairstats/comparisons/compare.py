@@ -38,7 +38,8 @@ from fairstats.comparisons.without_groups import compare_without_groups, without
 from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
-from fairstats.estimates.eligibility import MIXED, SELECTED, never_changed, why_uninformative
+from fairstats.estimates.cautions import cautions
+from fairstats.estimates.eligibility import MIXED, SELECTED, why_uninformative
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -242,7 +243,7 @@ def changes_of(
     voted += [
         f"{name} answers: {note}"
         for name, side, of in zip(("old", "new"), sides, counted, strict=True)
-        if (note := never_changed(of)[side.place])
+        if (note := of.once(cautions)[side.place])
     ]
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(

@@ -41,6 +41,7 @@ from fairstats.comparisons.model_differences import (
 from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
 from fairstats.counts.outcomes import Outcomes, groups_of, outcomes_of
 from fairstats.counts.patterns import CountingPolicy, pooled_pairs
+from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import ALONE, why_unranked
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
@@ -138,7 +139,8 @@ def rank_models(
         metric with every missing answer completed against the model. The model can have the ranks
         from ``rank_low`` to ``rank_high``; it ``may_be_best`` if that includes the first. ``n`` is
         the number of items that all ranked models were asked. A model that may not be ranked is
-        last, without a rank, and `method_note` gives the reason.
+        last, without a rank, and `method_note` gives the reason. That of a ranked model has the
+        cautions of `fairstats.estimates.cautions`.
 
     Raises
     ------
@@ -575,7 +577,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     items would give those items more weight.
     """
     benchmark, names = grid.benchmark, grid.units["model"]
-    found = why_unranked(outcomes, alpha=alpha)
+    found, careful = why_unranked(outcomes, alpha=alpha), outcomes.once(cautions)
     reasons = {int(unit): str(found[unit]) for unit in np.asarray(units)}
     ranked = [unit for unit, reason in reasons.items() if not reason]
     declared = _asked_pairs(grid)
@@ -645,7 +647,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         array[place[own]] = cells * any_asked[place[own]][..., None]
         lacking = any_asked * int(used[column]) ** 2 * steps - array[..., _N]
         tallies[str(names[unit])] = _added_up(array + all_missing(lacking), pairs)
-        notes[str(names[unit])] = _note(samples[:, column], int(used[column]))
+        own_notes = _note(samples[:, column], int(used[column])), careful[unit]
+        notes[str(names[unit])] = "; ".join(filter(None, own_notes))
     clusters = np.zeros(0, dtype=np.str_)
     if len(board.cluster):
         clusters = board.unit_names[first_row].astype(str)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import scipy
 
@@ -17,7 +18,6 @@ from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZE
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import (
-    PATTERNS,
     GroupAnswers,
     IntArray,
     pair_weights,
@@ -33,8 +33,6 @@ SELECTED = "model took part in selecting the items"
 MIXED = "groups were answered by different snapshots of the model"
 #: Why the only model that could be ranked has no rank.
 ALONE = "no other model on this board"
-# A very accurate model may change no answer by chance.
-_FEWEST_WRONG = 10
 # The level of the test that answers depend on the item.
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
@@ -182,6 +180,30 @@ def _values(grid: Grid) -> FloatArray:
     return good.astype(np.float64)
 
 
+def counted_alike(grid: Grid, option: int) -> npt.NDArray[np.bool_]:
+    """Return the options that say the same as one of them about the groups.
+
+    Parameters
+    ----------
+    grid : Grid
+        The answers.
+    option : int
+        The place of an option.
+
+    Returns
+    -------
+    ndarray of bool
+        Of choices, the option itself; of decisions, those that are as favourable. Of levels and
+        scores, those within the equivalence margin: they make any two groups equivalent.
+    """
+    benchmark = grid.benchmark
+    if benchmark.kind.needs_key:
+        return np.arange(len(grid.options)) == option
+    values = _values(grid)
+    room = max(benchmark.equivalence_margin, benchmark.same_within) * benchmark.kind.numeric
+    return np.asarray(np.abs(values - values[option]) <= room)
+
+
 @dataclass(frozen=True, eq=False)
 class _Variation:
     """How far the answers of each answer set depend on the item.
@@ -219,10 +241,7 @@ class _Variation:
             counts += sums_by_unit(own.grid.unit, whole, units)
         items, others, within, between = np.zeros((4, units))
         df_within, df_between = np.zeros((2, units))
-        # Numbers within the margin of one number make any two groups equivalent.
-        benchmark = grid.benchmark
-        room = max(benchmark.equivalence_margin, benchmark.same_within) * benchmark.kind.numeric
-        alike = np.abs(values[None, :] - values[counts.argmax(axis=1)][:, None]) <= room
+        alike = np.array([counted_alike(grid, int(most)) for most in counts.argmax(axis=1)])
         for unit, many, table in tables:
             # The samples of a variant count as one answer, their mean: they depend on each other.
             samples = table.sum(axis=2)
@@ -309,39 +328,6 @@ def _counted(outcomes: Outcomes, attributes: Collection[str] | None) -> IntArray
     names = [*outcomes.groups] if attributes is None else [*attributes]
     places = np.flatnonzero(np.isin(outcomes.attribute.astype(str), names))
     return places[np.argsort(outcomes.unit[places], kind="stable")]
-
-
-def never_changed(outcomes: Outcomes) -> Texts:
-    """Return a note on sets of choices without a single changed answer, although some are wrong.
-
-    A vote over the versions of an item gives such answers, under whatever name, and so does a
-    system that does not see the group. A model could be like this, so no verdict is withheld.
-
-    Parameters
-    ----------
-    outcomes : Outcomes
-        The outcomes of one benchmark.
-
-    Returns
-    -------
-    ndarray of str
-        Per answer set, a note without its full stop; empty if an answer changes, or if fewer than
-        10 pairs of an attribute are wrong.
-    """
-    units = len(outcomes.grid.units)
-    cells = dict(zip(PATTERNS, outcomes.patterns.T, strict=True))
-    judged = ~outcomes.untested & ~outcomes.pooled & outcomes.benchmark.kind.needs_key
-    changed = (cells["n10"] + cells["n01"] + cells["n00_different"])[judged]
-    wrong = (cells["n00_same"] // np.maximum(outcomes.copies, 1) ** 2)[judged]
-    ever, fewest = np.zeros(units, dtype=np.int64), np.full(units, np.inf)
-    np.add.at(ever, outcomes.unit[judged], changed)
-    np.minimum.at(fewest, outcomes.unit[judged], wrong)
-    never = (ever == 0) & (fewest >= _FEWEST_WRONG) & (fewest < np.inf)
-    note = (
-        "no answer changes with the group, as in votes over the versions of an item or if the "
-        "group is not shown to the model"
-    )
-    return np.where(never, note, "").astype(object)
 
 
 def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:

@@ -22,7 +22,8 @@ from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.counts.outcomes import Outcomes, Texts, outcomes_of
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy
 from fairstats.estimates.analyze import estimates_of
-from fairstats.estimates.eligibility import never_changed, why_unranked
+from fairstats.estimates.cautions import cautions
+from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
 from fairstats.estimates.tested_pairs import pairs_of
@@ -88,7 +89,7 @@ def gate(
         interval are those of what is limited, e.g. the absolute difference. ``lowest`` and
         ``highest`` are the interval's outermost limits over all completions of the missing answers;
         NaN if they are not known. ``result`` is "pass", "fail" or "cannot tell", with the
-        ``reason`` if it is not "pass", or a caution if no answer ever changes with the group.
+        ``reason`` if it is not "pass", or a caution (`fairstats.estimates.cautions`).
 
     Raises
     ------
@@ -225,7 +226,7 @@ def _of_benchmark(
     wanted = _attributes(benchmark, attributes)
     judged = judge([outcomes], counting, alpha)
     ineligible = why_unranked(outcomes, attributes=[BASELINE, *(one.name for one in wanted)])
-    unchanged = never_changed(outcomes)
+    careful = outcomes.once(cautions)
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     places = {key: place for place, key in enumerate(keys)}
     rows: list[dict[str, Any]] = []
@@ -246,8 +247,8 @@ def _of_benchmark(
                     row |= _result(check, row, parts, str(ineligible[unit]), published, judged)
                     if not benchmark.items and row["result"] == PASS:
                         row |= {"result": CANNOT_TELL, "reason": _UNLISTED}
-                    elif row["result"] == PASS and unchanged[unit]:
-                        row["reason"] = str(unchanged[unit])
+                    elif row["result"] == PASS and careful[unit]:
+                        row["reason"] = str(careful[unit])
                     rows.append(row | {"ci_level": 1 - 2 * alpha})
     return pd.DataFrame(rows)
 

@@ -23,6 +23,7 @@ from fairstats.counts.patterns import (
     apply_policy,
     missing_per_group,
 )
+from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import (
     MIXED,
     SELECTED,
@@ -353,7 +354,8 @@ class Judgements:
     def published(self) -> tuple[Texts, Texts]:
         """Return each pair's verdict, and the reason if there is none or it stays open.
 
-        Both are None if there is nothing to say. No verdict may depend on missing answers:
+        The reason of "equivalent" is a caution, see `fairstats.estimates.cautions`. Both are None
+        if there is nothing to say. No verdict may depend on missing answers:
         "disparity" requires that the test rejects for every completion of them and none is
         equivalent, "equivalent" that the interval is inside the margin for every completion. These
         rules can leave a verdict open
@@ -388,6 +390,9 @@ class Judgements:
                 if done.inside(self.margin)[place]:
                     how += f", or equivalent within ±{kind.shown_margin(self.margin[place])}"
             reasons[place] = f"{subject} could change the verdict: {how}"
+        careful = self._each(lambda part: part.outcomes.once(cautions)[part.outcomes.unit])
+        equal = self.judged & (found == EQUIVALENT)
+        reasons[equal] = careful[equal]
         verdicts = found.astype(object)
         verdicts[~self.judged] = None
         reasons[reasons == ""] = None

@@ -346,3 +346,16 @@ def test_items_of_one_source_are_no_copies(benchmark_file):
 def test_missing_texts_are_named_by_check(benchmark_file):
     done = run("benchmark", "check", benchmark_file())
     assert "repeated items are not found" in " ".join(done.output.split())
+
+
+def test_keys_of_a_part_of_the_items_are_named(benchmark_file):
+    """Answers need only agree with these keys to be judged."""
+    items = tuple(f"item-{i}" for i in range(300))
+    whole = replace(declared(benchmark_file, "decision"), listed=items)
+    few = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items[:24])})
+    every = replace(whole, answer_keys=dict.fromkeys(items, "Y"))
+    assert [one.own_thresholds for one in (whole, few, every)] == [
+        [],
+        ["keys of 24 of 300 items"],
+        [],
+    ]

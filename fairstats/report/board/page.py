@@ -210,6 +210,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             f"all {len(figures.sets)}, and estimates.csv has every figure."
         )
     _show_unranked(figures)
+    _show_cautions(figures)
     _show_screening(figures)
     _show_tables(figures, release, name=name)
     if len(figures.submissions) and not (paper and figures.shortened):
@@ -306,6 +307,15 @@ def _show_unranked(figures: BoardFigures) -> None:
         reasons = Counter(map(figures.why_unranked, figures.board.why_unranked))
         notes = [f"{counted(many, 'model')}: {why}." for why, many in reasons.most_common()]
     _show_notes(f"Why {number_word(n)} models are not ranked", notes, few=1)
+
+
+def _show_cautions(figures: BoardFigures) -> None:
+    """Show what to know before equal groups of a model are called fair."""
+    rows = figures.board.estimates
+    rows = rows[rows["verdict"].eq(EQUIVALENT) & rows["verdict_reason"].notna()]
+    told = rows[["model", "verdict_reason"]].drop_duplicates("model").itertuples(index=False)
+    notes = [f"{model}: {reason}." for model, reason in told]
+    _show_notes("Cautions about models with equivalent groups", notes, few=2)
 
 
 def _show_screening(figures: BoardFigures) -> None:
