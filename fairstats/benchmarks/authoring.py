@@ -156,7 +156,8 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         remedy = "give answers of more items or models, or write the file by hand"
         raise InputError([Problem(source, message, remedy, column="answer")])
     about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
-    if texts and all(re.fullmatch("[A-Z]", text) for text in texts) and keyed:
+    letters = bool(texts) and all(re.fullmatch("[A-Z]", text) for text in texts)
+    if letters and keyed and ("A" in texts or max(texts) <= _LAST_LETTER):
         return _Kind("choice", (_letter_options(texts),))
     numbers = sorted({float(text) for text in texts if is_number(text)})
     whole = all(number.is_integer() for number in numbers)
@@ -188,6 +189,8 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     return _decision(texts, about, note)
 
 
+# Without the option A, letters beyond this one are short for words, such as Y and N.
+_LAST_LETTER = "J"
 _ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
 
 _KIND_WORDS = """Kinds: choice (one option is right), decision

@@ -242,6 +242,8 @@ FORMATS = ("{}", "Level {}", "ESI-{}", "Level: {}\nBecause it is urgent.", "I wo
         # Without keys, a few texts among numbers or letters are none.
         ([*map(str, [1, 2, 3, 4, 5] * 4), "n/a", "hard"], None, "12345"),
         ([*"ABAB" * 4, "I refuse"], None, "AB"),
+        # Y and N are words, not the end of 25 options.
+        ([*"YNNY" * 4], [*"YNYY" * 4], "NY"),
     ],
 )
 def test_replies_among_the_answers_are_no_options(answers, keys, options):
