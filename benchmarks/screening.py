@@ -43,9 +43,14 @@ GRID = {
     "options": (2, 3, 4, 5),
     "noise": (0.0, 0.3, 0.6),
 }
-#: Two more kinds of honest sets, next to models of this accuracy and with this noise: models of
-#: accuracy 0.98 to 0.995 next to weaker ones, and models without the direction of the others.
-MORE = {"strong": (GRID["accuracy"][:3], 0.0), "undirected": (GRID["accuracy"], 0.3)}
+#: More kinds of honest sets, next to models of this accuracy and with this noise: models of
+#: accuracy 0.98 to 0.995 next to weaker ones, models without the direction of the others, and
+#: models that all prefer some letter where they do not know the answer; these know this share.
+MORE = {
+    "strong": (GRID["accuracy"][:3], 0.0),
+    "undirected": (GRID["accuracy"], 0.3),
+    "letters": (((0.35, 0.45), *GRID["accuracy"][:3]), 0.3),
+}
 #: Boards in each combination, and screened sets on each.
 BOARDS, CANDIDATES = 4, 5
 #: The checks that are meant for answers that were made right, or the same for all variants.
@@ -227,7 +232,12 @@ def simulated_table(found: list[dict[str, Any]]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|---|---|{'--:|' * (len(heads) - 2)}"]
     table["accuracy"] = [f"{low:.2f} to {high:.2f}" for low, high in table["accuracy"]]
     keyed = table["kind"] == "choice"
-    names = {"any": "choice", "strong": "accuracy 0.98 to 0.995", "undirected": "no direction"}
+    names = {
+        "any": "choice",
+        "strong": "accuracy 0.98 to 0.995",
+        "undirected": "no direction",
+        "letters": "a preferred letter",
+    }
     table["kind"] = table["screened"].map(names).where(keyed, "other kinds")
     table["accuracy"] = table["accuracy"].where(keyed, "all")
     for (kind, accuracy), own in table.groupby(["kind", "accuracy"], sort=False):

@@ -9,12 +9,21 @@ from functools import partial
 from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from fairstats._lib.model_names import snapshot_key
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import NO_ROW, Bools, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import (
+    NO_ROW,
+    Bools,
+    Layout,
+    Panel,
+    Popularity,
+    Sheet,
+    take,
+)
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -58,6 +67,8 @@ RELATED_MODELS = (
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
+#: Passes in which the weights of letters are fitted.
+HABIT_STEPS = 3
 #: A set is compared with so many sets of other models, and of its own: those most like it.
 MOST_COMPARED = 20
 
@@ -182,7 +193,7 @@ def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
     """Return the expected repetitions of unexpected answers, those answers, and unusual items."""
 
     def compute() -> tuple[float, Bools, Bools]:
-        expected = _letter_probabilities(sheet, sheet, panel.others(sheet))
+        expected = _letter_probabilities(sheet, sheet, panel.others(sheet), _habits(sheet, panel))
         unexpected = np.asarray(sheet.answered & (expected < UNEXPECTED))
         unusual = np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
         return float(expected[unexpected].sum()), unexpected, unusual
@@ -211,7 +222,7 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
     else:
         known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
         limits = DIFFERENT_MODELS if known else FEW_MODELS, ITEMS
-    both, found = overlap(one, two, usual), {}
+    both, found = overlap(one, two, usual, (_habits(one, panel), _habits(two, panel))), {}
     some = both.items_unusual > 0
     counts = (both.excess, both.room), (both.items_repeated[some], both.items_unusual[some])
     for check, (repeated, possible), limit in zip(
@@ -299,7 +310,9 @@ def _rows(sheet: Sheet) -> list[bytes]:
     return [row.tobytes() for row in sheet.letters]
 
 
-def overlap(one: Sheet, two: Sheet, usual: Popularity) -> Overlap:
+def overlap(
+    one: Sheet, two: Sheet, usual: Popularity, habits: tuple[FloatArray, FloatArray]
+) -> Overlap:
     """Count repeated unexpected answers in both directions.
 
     Parameters
@@ -308,6 +321,8 @@ def overlap(one: Sheet, two: Sheet, usual: Popularity) -> Overlap:
         The sheets.
     usual : Popularity
         The answers of models other than these two.
+    habits : (ndarray, ndarray), each of shape (options,)
+        The weight of each letter for each sheet.
 
     Notes
     -----
@@ -321,8 +336,8 @@ def overlap(one: Sheet, two: Sheet, usual: Popularity) -> Overlap:
     same = one.letters == two.letters
     excess, room, repeated_items, unusual_items = np.zeros((4, len(both)))
     whole = (same | ~both).all(axis=1)
-    for source, copier in ((one, two), (two, one)):
-        expected = _letter_probabilities(copier, source, usual)
+    for source, copier, habit in ((one, two, habits[1]), (two, one, habits[0])):
+        expected = _letter_probabilities(copier, source, usual, habit)
         unexpected = both & (expected < UNEXPECTED)
         excess += np.where(unexpected, same - expected, 0).sum(axis=1)
         room += np.where(unexpected, 1 - expected, 0).sum(axis=1)
@@ -342,16 +357,58 @@ def _varies(sheet: Sheet, there: Bools) -> Bools:
     return np.asarray(there.any(axis=1) & (highest != lowest))
 
 
-def _letter_probabilities(sheet: Sheet, source: Sheet, usual: Popularity) -> FloatArray:
+def _letter_probabilities(
+    sheet: Sheet, source: Sheet, usual: Popularity, habits: FloatArray
+) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` gives the letters of `source`.
 
     The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
-    model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity.
+    model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity. Then
+    every letter is weighted by the sheet's `_habits`.
     """
-    right = usual.expected_right
-    shifted = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
-    wrong = take(usual.smoothed, source.places) * (1 - shifted) / np.maximum(1 - right, 1e-9)
-    return np.where(source.places == usual.layout.key_places, shifted, wrong)
+    right, wrong = _right_and_wrong(sheet, usual)
+    of_key = habits[usual.layout.key][:, None]
+    popular = take(usual.smoothed, source.places) * wrong
+    own = np.where(source.places == usual.layout.key_places, right, popular)
+    whole = right * of_key + wrong * (usual.smoothed @ habits - usual.expected_right * of_key)
+    return np.asarray(own * habits[np.maximum(source.letters, 0)] / whole)
+
+
+def _right_and_wrong(sheet: Sheet, usual: Popularity) -> tuple[FloatArray, FloatArray]:
+    """Return the probability of each correct answer, and the factor of popularity of wrong ones."""
+    right = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
+    return right, (1 - right) / np.maximum(1 - usual.expected_right, 1e-9)
+
+
+def _habits(sheet: Sheet, panel: Panel) -> FloatArray:
+    """Return the weight of each letter with which the expected letters are as many as the given.
+
+    Two models that prefer a letter where they do not know the answer share many errors. An answer
+    to each variant of a few items is added, since the answers to an item depend on each other.
+    """
+
+    def compute() -> FloatArray:
+        usual = panel.others(sheet)
+        right, wrong = _right_and_wrong(sheet, usual)
+        chances = usual.smoothed * wrong[:, :, None]
+        np.put_along_axis(chances, _key_of_cells(usual.layout), right[:, :, None], axis=2)
+        chances = chances[sheet.answered]
+        options, few = usual.layout.options, FEWEST_ITEMS * sheet.letters.shape[1]
+        given = np.bincount(sheet.letters[sheet.answered], minlength=options)
+        habits = np.ones(options)
+        for _ in range(HABIT_STEPS):
+            weighted = chances * habits
+            expected = (weighted / weighted.sum(axis=1, keepdims=True)).sum(axis=0)
+            habits = habits * (given + few) / (expected + few)
+        return habits
+
+    return panel.once(("habits", id(sheet)), compute)
+
+
+def _key_of_cells(layout: Layout) -> npt.NDArray[np.int64]:
+    """Return the place of each cell's key among the options, shape (items, variants, 1)."""
+    key = layout.key.astype(np.int64) % layout.options
+    return np.repeat(key[:, None, None], len(layout.benchmark.variants), axis=1)
 
 
 def shift_accuracy(odds: FloatArray, correct: Bools, answered: Bools) -> FloatArray:

@@ -8,7 +8,8 @@ import numpy as np
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Panel, Popularity, Sheet
+from fairstats.counts.patterns import IntArray
+from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -113,8 +114,10 @@ def expected_correct(sheet: Sheet, panel: Panel, *, highest: float = 1.0) -> Flo
     others have one ability. Difficulties are normal; mean and variance maximise the likelihood of
     how many of the others are correct. The probability is the mean over the difficulties that are
     compatible with that number. So a variant that few models missed by chance is not taken to be
-    the hardest. The ability gives the accuracy of `sheet`, at most `highest`; half an error is
-    added to a set without errors, or without correct answers.
+    the hardest. The set has an ability for each letter as the key, because a model that prefers a
+    letter is more often right where it is the key. It gives the accuracy on these items, at most
+    `highest`, with 10 items added whose accuracy is that of all items. Half an error is added to a
+    set without errors, or without correct answers.
 
     References
     ----------
@@ -141,17 +144,40 @@ def _rasch(sheet: Sheet, usual: Popularity, highest: float) -> FloatArray:
         spread = times @ weights / times.sum()
         mean = float(spread @ _LOGITS)
         deviation = max(float(np.sqrt(spread @ (_LOGITS - mean) ** 2)), 0.25)
-    of_sheet = np.bincount(place.ravel(), weights=sheet.answered.ravel(), minlength=len(cells))
-    own = float(usual.layout.correct(sheet)[sheet.answered].mean()) if sheet.answered.any() else 0.5
-    half = 0.5 / max(of_sheet.sum(), 1)
-    target = np.clip(own, half, min(highest, 1 - half)) * of_sheet.sum()
+    place, key = place.reshape(total.shape), np.broadcast_to(usual.layout.key[:, None], total.shape)
+    correct = usual.layout.correct(sheet)
 
-    def excess(ability: float) -> float:
-        return float(of_sheet @ (weights @ scipy.special.expit(_LOGITS + ability)) - target)
+    def ability(cells: Bools, added: int = 0, of_all: float = 0.0) -> float:
+        here = sheet.answered & cells
+        times = np.bincount(place[here], minlength=len(weights))
+        return _ability(weights, times, correct[here].sum(), highest, added, of_all)
 
-    ability = scipy.optimize.brentq(excess, -30, 30) if sheet.answered.any() else 0.0
-    found = weights @ scipy.special.expit(_LOGITS + ability)
-    return np.asarray(found[place.ravel()].reshape(total.shape))
+    overall = ability(np.ones_like(correct))
+    found = np.zeros(total.shape)
+    for letter in np.unique(key):
+        cells = key == letter
+        own = ability(cells, FEWEST_ITEMS * total.shape[1], overall)
+        found[cells] = (weights @ scipy.special.expit(_LOGITS + own))[place[cells]]
+    return found
+
+
+def _ability(
+    weights: FloatArray, times: IntArray, right: int, highest: float, added: int, of_all: float
+) -> float:
+    """Return the ability with which so many answers are right, and of those added, as `of_all`.
+
+    `times` counts the answers with each row of `weights`, the distribution of their difficulty.
+    """
+    n = int(times.sum())
+    if not n:
+        return of_all
+
+    def expected(ability: float) -> float:
+        return float(times @ (weights @ scipy.special.expit(_LOGITS + ability))) / n
+
+    share = (right + added * expected(of_all)) / (n + added)
+    target = np.clip(share, 0.5 / n, min(highest, 1 - 0.5 / n))
+    return float(scipy.optimize.brentq(lambda one: expected(one) - target, -30, 30))
 
 
 def _expected_separation(scores: FloatArray, correct: FloatArray) -> float:

@@ -18,6 +18,8 @@ from fairstats.screening.findings import Flag
 from fairstats.screening.screen import checks_of
 
 LETTERS = "ABCDEFGHIJ"
+#: A model that prefers a letter this much gives it nearly always where it does not know better.
+STRONGEST_HABIT = 3.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def draw_letters(
     noise: float = 0.0,
     missing: float = 0.0,
     direction: bool = True,
+    habit: np.ndarray | None = None,
     rng: np.random.Generator,
 ) -> Codes:
     """Draw the letters of one honest model.
@@ -92,6 +95,9 @@ def draw_letters(
         The share of variants without an answer, more of them on hard items.
     direction : bool
         Whether the model is swayed as all others are, or by each variant in a way of its own.
+    habit : ndarray, shape (options,), optional
+        How much it prefers each letter where it does not know the answer, the right one included,
+        on the scale of `Items.appeal`.
     rng : numpy.random.Generator
         The source of randomness.
     """
@@ -106,7 +112,10 @@ def draw_letters(
     correct = np.where(again, tired, correct)
     taste = items.appeal + rng.normal(0, 0.5, (n, 1, options))
     taste = taste + rng.gumbel(0, 0.5 + 1.5 * again[:, :, None], (n, variants, options))
-    taste[np.arange(n), :, items.layout.key] = -np.inf
+    if habit is None:
+        taste[np.arange(n), :, items.layout.key] = -np.inf
+    else:
+        taste += habit
     letters = np.where(correct, items.layout.key[:, None], taste.argmax(axis=2)).astype(np.int8)
     refuses = rng.random((n, variants)) < 2 * missing / (1 + np.exp(-items.difficulty))
     return np.where(refuses, np.int8(NO_ANSWER), letters)
@@ -129,8 +138,15 @@ def boards(
 
     Every other panel has noise; so has every other candidate. Candidates are screened against the
     panel. The first is as accurate as the panel's models. With `screened` "strong", all have an
-    accuracy of 0.98 to 0.995; if "undirected", none is swayed in the direction of the panel.
+    accuracy of 0.98 to 0.995; if "undirected", none is swayed in the direction of the panel. With
+    "letters", all models, the panel's too, prefer some letter where they do not know the answer.
     """
+
+    def habit() -> np.ndarray | None:
+        if screened != "letters":
+            return None
+        return rng.uniform(0, STRONGEST_HABIT) * (np.arange(options) == rng.integers(options))
+
     for draw in range(draws):
         items = draw_items(simulated_benchmark(n, options, rng=rng), rng=rng)
         layout = replace(items.layout, benchmark=replace(items.layout.benchmark, kind=KINDS[kind]))
@@ -140,7 +156,12 @@ def boards(
                 "plain",
                 0,
                 draw_letters(
-                    items, rng.uniform(*accuracy), noise=noise * (draw % 2), missing=0.005, rng=rng
+                    items,
+                    rng.uniform(*accuracy),
+                    noise=noise * (draw % 2),
+                    missing=0.005,
+                    habit=habit(),
+                    rng=rng,
                 ),
             )
             for number in range(models)
@@ -160,6 +181,7 @@ def boards(
                     noise=noise * ((number + draw // 2) % 2),
                     missing=rng.choice([0, 0.03]),
                     direction=screened != "undirected",
+                    habit=habit(),
                     rng=rng,
                 ),
             )

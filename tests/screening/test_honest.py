@@ -55,3 +55,15 @@ def test_two_weak_models_beside_strong_ones_share_wrong_letters_honestly():
             found = check_copying(sheet, panel)
             flags.append(found.flag(found.p_value))
     assert set(flags) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "models", "options"),
+    [((0.35, 0.45), 20, 3), ((0.48, 0.55), 6, 4), ((0.48, 0.55), 3, 2)],
+)
+def test_models_that_prefer_a_letter_share_errors_honestly(accuracy, models, options):
+    """Only `letter_shares` may ask about the letter itself."""
+    at = {"n": 801, "options": options, "models": models, "accuracy": accuracy, "noise": 0.3}
+    found = asked(**at, screened="letters")
+    checks = {check for flags in found for check, flag in flags.items() if flag in ASKING}
+    assert checks <= {"letter_shares"}

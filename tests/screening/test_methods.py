@@ -124,11 +124,11 @@ def test_expected_repetitions_equal_enumeration(layout):
     one, source = sheet(layout, "one"), sheet(layout, "source")
     panel = Panel(layout, (one, source), tuple(others))
     usual = panel.without("one", "source")
-    found = _letter_probabilities(one, source, usual)
+    found = _letter_probabilities(one, source, usual, np.ones(4))
     every = np.stack(
         [
             _letter_probabilities(
-                one, Sheet("x", "plain", 0, np.full_like(one.letters, letter)), usual
+                one, Sheet("x", "plain", 0, np.full_like(one.letters, letter)), usual, np.ones(4)
             )
             for letter in range(4)
         ],
@@ -144,7 +144,7 @@ def test_expected_repetitions_equal_enumeration(layout):
 
 
 def repeated(one: Sheet, two: Sheet, usual: Popularity) -> float:
-    both = overlap(one, two, usual)
+    both = overlap(one, two, usual, (np.ones(4), np.ones(4)))
     return both.excess.sum() / both.room.sum()
 
 
@@ -154,7 +154,7 @@ def test_overlap_is_one_for_the_same_answers_and_near_zero_for_independent_ones(
     same = Sheet("two", "plain", 0, one.letters)
     usual = Panel(layout, (one, two), tuple(others)).without("one", "two")
     assert repeated(one, same, usual) == pytest.approx(1)
-    assert overlap(one, same, usual).same_wrong == 1
+    assert overlap(one, same, usual, (np.ones(4), np.ones(4))).same_wrong == 1
     assert abs(repeated(one, two, usual)) < 0.25
     assert repeated(one, two, usual) == pytest.approx(repeated(two, one, usual))
 
@@ -234,7 +234,7 @@ def test_expected_accuracy_is_that_of_the_set_and_follows_the_others(demo):
     others = tuple(sheet(layout, f"m{n}", accuracy=0.7) for n in range(5))
     one = sheet(layout, "one", accuracy=0.85)
     found = expected_correct(one, Panel(layout, (one,), others))
-    assert found.mean() == pytest.approx(layout.correct(one).mean(), abs=1e-6)
+    assert found.mean() == pytest.approx(layout.correct(one).mean(), abs=1e-4)
     # All variants are equally difficult here, so the others show nothing about a variant.
     assert np.ptp(found) < 0.2
 
