@@ -38,7 +38,7 @@ from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import groups_of
 from fairstats.counts.patterns import GroupAnswers
 from fairstats.estimates.judgements import adjusted_within
-from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.inference.multiplicity import AdjustMethod, over_tests
 
 WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"
@@ -115,7 +115,7 @@ def judge_changes(
     tests = Counter(family[judged["p_value"].notna()])
     pairs = Counter(family[first][judged["p_pair"].notna().to_numpy()[first]])
     judged["adjust_method"] = [
-        f"{adjust} over {tests[name]} tests, pairs over {pairs[name]}: {name}" for name in family
+        f"{over_tests(adjust, tests[name])}, pairs over {pairs[name]}: {name}" for name in family
     ]
     return _with_verdicts(judged, keys, alpha)
 

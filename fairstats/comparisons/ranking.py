@@ -44,7 +44,7 @@ from fairstats.counts.patterns import CountingPolicy, pooled_pairs
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import ALONE, why_unranked
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, over_tests, rank_sets
 
 _BOARD = ("benchmark", "benchmark_version", "strategy")
 _N = TALLIES.index("n")
@@ -403,7 +403,7 @@ def rank_board(
     matrix = np.ones((len(models), len(models)))
     matrix[first, second] = matrix[second, first] = adjusted
     possible = rank_sets(DIRECTION[metric] * least, matrix, alpha=alpha)
-    facts = {"adjust_method": f"{adjust} over {len(p_values)} tests"}
+    facts = {"adjust_method": over_tests(adjust, len(p_values))}
     n = int(items.common.sum())
     ranks = pd.DataFrame(
         {

@@ -17,7 +17,7 @@ from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import PATTERNS, CountingPolicy
 from fairstats.estimates.tested_pairs import pair_bounds, tested_pairs
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, over_tests
 from fairstats.metrics.accuracy import proportion
 from fairstats.metrics.mcnemar import mcnemar_of
 from fairstats.metrics.metric import Numbers
@@ -139,7 +139,7 @@ def compare_without_groups(
         rows.append(_compared(sides[0], sides[1], missing or "common", alpha))
     table = pd.DataFrame(rows)
     table["p_adjusted"] = adjust_pvalues(table["p_value"], method=adjust)
-    table["adjust_method"] = f"{adjust} over {len(table)} tests: this comparison"
+    table["adjust_method"] = f"{over_tests(adjust, len(table))}: this comparison"
     return table[list(CORRECTNESS_COLUMNS)]
 
 

@@ -32,7 +32,7 @@ from fairstats.estimates.eligibility import (
 )
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, over_tests
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
 from fairstats.metrics.metric import Numbers, Pairs
 
@@ -208,7 +208,7 @@ class Judgements:
         names = self.families
         sizes = {name: int((there & (names == name)).sum()) for name in set(names.tolist())}
         texts = [
-            f"{self.adjust} over {sizes[name]} tests of {name}" if name and tested else None
+            f"{over_tests(self.adjust, sizes[name])} of {name}" if name and tested else None
             for name, tested in zip(names.tolist(), there, strict=True)
         ]
         return np.array(texts, dtype=object)

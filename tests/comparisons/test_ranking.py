@@ -111,7 +111,7 @@ def test_boards_are_ranked_separately(answers_of):
     table = rank_models(answers)
     assert table.groupby("strategy")["model"].nunique().to_dict() == {"plain": 2, "cot": 2}
     assert set(table["rank"]) == {1}
-    assert set(table["adjust_method"]) == {"holm over 1 tests"}
+    assert set(table["adjust_method"]) == {"holm over 1 test"}
 
 
 def test_rank_needs_a_second_model(board_of, answers_of):

@@ -21,6 +21,7 @@ from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import proportion_interval, tango
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.multiplicity import over_tests
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
@@ -454,7 +455,7 @@ def test_pooled_attributes_are_clusters_of_an_item(answers_of, row_of):
     assert pooled[limits].tolist() == pytest.approx(alone[limits].tolist(), abs=2e-3)
     tests = estimates.query("metric == 'mcnemar' and attribute == 'pooled'")
     assert tests["test"].tolist() == ["mcnemar exact, items flipped", "mcnemar midp, items flipped"]
-    pooled_family = "holm over 1 tests of the board demo, 1, plain, pooled"
+    pooled_family = "holm over 1 test of the board demo, 1, plain, pooled"
     assert tests["adjust_method"].tolist() == [pooled_family] * 2
     family = estimates.query("metric == 'mcnemar' and attribute in ('race', 'sex')")
     assert set(family["adjust_method"]) == {"holm over 2 tests of the board demo, 1, plain"}
@@ -972,7 +973,7 @@ def test_family_follows_the_declaration(answers_of):
             assert len(rows) == size
             expected = multicomp(rows["p_value"], method="holm")[1]
             np.testing.assert_allclose(rows["p_adjusted"], expected)
-        assert tests["adjust_method"].str.startswith(f"holm over {size} tests of ").all()
+        assert tests["adjust_method"].str.startswith(f"{over_tests('holm', size)} of ").all()
 
 
 def test_other_boards_do_not_change_adjusted_p_values(answers_of):

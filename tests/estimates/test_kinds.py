@@ -447,7 +447,7 @@ def test_controls_are_not_judged_and_show_what_is_beyond_them(kind, declare):
     assert control["p_adjusted"].isna().all()
     assert control.loc[control["metric"].isin(DIFFERENCES), "verdict_reason"].isna().all()
     race = table[table["attribute"] == "race"].drop_duplicates("metric").set_index("metric")
-    assert "over 1 tests" in race.loc[KINDS[kind].test, "adjust_method"]
+    assert "over 1 test" in race.loc[KINDS[kind].test, "adjust_method"]
     step = abs(int(first) - int(last)) if kind in ("level", "score") else 1
     beyond = race.loc["beyond_control"]
     assert beyond["estimate"] == pytest.approx(step * (12 - 2) / 22)

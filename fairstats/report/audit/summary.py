@@ -202,7 +202,7 @@ def _adjusted(row: Mapping[str, Any]) -> str:
     if not isinstance(how := row["adjust_method"], str):
         return ""
     method, _, rest = how.split(" of ")[0].partition(" over ")
-    text = f"{capital(method)}-adjusted over {rest}".replace(" 1 tests", " 1 test")
+    text = f"{capital(method)}-adjusted over {rest}"
     return f", {text if rest else how}"
 
 

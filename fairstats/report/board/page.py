@@ -378,5 +378,5 @@ def _adjusted(figures: BoardFigures) -> str:
     """State how many tests the p-values are adjusted over; empty if the numbers differ."""
     estimates, varied = figures.board.estimates, [a.name for a in figures.attributes]
     texts = estimates.loc[estimates["attribute"].isin(varied), "adjust_method"]
-    counts = texts.dropna().str.extract(r"^holm over (\d+) tests")[0].unique()
+    counts = texts.dropna().str.extract(r"^holm over (\d+) test")[0].unique()
     return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""

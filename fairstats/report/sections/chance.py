@@ -73,7 +73,7 @@ def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> s
 
 def _adjusted(methods: Iterable[object]) -> str:
     """State how many tests the p-values are adjusted for."""
-    found = re.match(r"\w+ over (\d+) tests", str(next(iter(methods), "")))
+    found = re.match(r"\w+ over (\d+) test", str(next(iter(methods), "")))
     if found is None:
         return ""
     return f", adjusted for {number_word(int(found[1]))} comparison{'s' * (found[1] != '1')}"
