@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
 from fairstats.report.about.data import (
@@ -251,3 +252,18 @@ def test_data_page_states_undecided_lines_and_missing_answers(release, drawn, tm
     assert "in 2 lines of this" in drawn(show_sources, own)
     missing = sum(entry["missing"] for entry in own.manifest["answers"])
     assert (f"{missing:,} of them missing" in drawn(show_contents, own)) == (missing > 0)
+
+
+def test_board_names_a_model_whose_answers_hardly_vary(tmp_path, drawn):
+    _, answers = with_a_fair_model("loans", tmp_path)
+    fair, refused = answers["model"] == "fair-loans", {f"i{n}" for n in range(1, 17, 2)}
+    answers.loc[fair, "answer"] = "grant"
+    answers.loc[fair & answers["item_id"].isin(refused), "answer"] = "refuse"
+    file = tmp_path / "loans.toml"
+    file.write_text(
+        file.read_text().replace("equivalence_margin = 0.05", "equivalence_margin = 0.2")
+    )
+    release = undrawn(answers, tmp_path, benchmarks=[load_benchmark(file)])
+    text = said(drawn(show_leaderboard, release))
+    assert "fair-loans: 80.0% of answers are “grant”, and 50.0% of keys: answers that" in text
+    assert "model-loans: " not in text
