@@ -329,6 +329,16 @@ def test_link_inside_a_folder_is_refused(kind, tmp_path):
     assert "secret" not in str(problem)
 
 
+@pytest.mark.parametrize("name", [".a.csv", ".one.0123-9.tmp/a.csv", "b/.ipynb_checkpoints/a.csv"])
+def test_hidden_files_of_a_folder_are_not_read(name, tmp_path):
+    hidden = tmp_path / ".board" / name
+    hidden.parent.mkdir(parents=True)
+    save(rows({}), tmp_path / ".board" / "one.csv")
+    save(rows({"model": "Planted"}), hidden)
+    assert len(read_answers(tmp_path / ".board")) == 1
+    assert len(read_answers(hidden)) == 1
+
+
 def test_link_to_retrievals_inside_a_folder_is_refused(tmp_path):
     (tmp_path / "secret").write_text("x")
     (tmp_path / "answers").mkdir()
