@@ -7,7 +7,9 @@ cells are those of the built-in pages: code that came with a release is never ru
 from __future__ import annotations
 
 import json
+import math
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +47,9 @@ MADE = (
 CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 _LARGEST_PAGE, _LARGEST_IMAGE, _MOST_FILES = 1 << 20, 256 << 10, 100
+#: The most megabytes and seconds that pandoc may need to read a page, and pixels of an image. A
+#: built-in page takes a second; a page from somebody else can be written to take any amount.
+_MOST_MEMORY_MB, _MOST_SECONDS, _MOST_PIXELS = 512, 60.0, 25_000_000
 _PAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.qmd")
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(png|svg)")
 #: The header of a page.
@@ -395,8 +400,10 @@ def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
         return node
 
     try:
-        document = json.loads(convert(text, source="markdown", target="json"), object_hook=note)
-    except RuntimeError as error:  # pypandoc's
+        limits: dict[str, Any] = {"memory": _MOST_MEMORY_MB, "seconds": _MOST_SECONDS}
+        parsed = convert(text, source="markdown", target="json", **limits)
+        document = json.loads(parsed, object_hook=note)
+    except RuntimeError as error:  # pandoc's
         yield Problem(str(path), f"cannot be read ({error})", "correct it")
         return
     for key in sorted(set(document["meta"]) - {"title", "root", "page", "headline"}):
@@ -408,8 +415,11 @@ def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
 
 def _image_problems(path: Path, content: bytes) -> Iterator[Problem]:
     if path.suffix == ".png":
-        if content[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":
+        if content[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" or len(content) < 24:
             yield Problem(str(path), "is not a PNG file", "save the image as PNG")
+        elif math.prod(struct.unpack(">II", content[16:24])) > _MOST_PIXELS:
+            # A few kilobytes can unpack to gigabytes.
+            yield Problem(str(path), f"has more than {_MOST_PIXELS:,} pixels", "make it smaller")
         return
     parser = expat.ParserCreate(namespace_separator=" ")
 
