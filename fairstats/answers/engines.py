@@ -247,7 +247,9 @@ def _in_duckdb(
         connection = duckdb.connect(config=settings)
     except duckdb.Error as error:
         raise wrong("memory_limit", str(error), "use e.g. 2GB", value=memory_limit) from None
-    paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    # DuckDB interprets a path as a pattern.
+    literal = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in files]
+    paths = ", ".join("'" + path.replace("'", "''") + "'" for path in literal)
     chosen = ", ".join(
         f'"{name}"' if name != "sample" else "sample::BIGINT AS sample" for name in columns
     )
