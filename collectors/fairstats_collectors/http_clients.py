@@ -105,8 +105,8 @@ def _limited_client(*, proxies: bool) -> Any:
     """Make an HTTP client that limits the size of replies and does not follow redirects.
 
     A reply that is too large is not requested again: the model would probably write it again, and
-    it was paid for. Redirects are not followed: they would send the prompt, and the key, to another service. A
-    reply is not to be compressed: a few bytes could unpack to gigabytes.
+    it was paid for. Redirects are not followed: they would send the prompt, and the key, to another
+    service. A reply is not to be compressed: a few bytes could unpack to gigabytes.
     """
     import openai
 
