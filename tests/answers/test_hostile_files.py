@@ -218,7 +218,13 @@ def test_problems_of_validation_are_listed_up_to_a_limit(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
-@pytest.mark.parametrize("bomb", ["repeated", "rows", "same", "csv-line", "jsonl-line"])
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        *("repeated", "distinct", "plain", "prefixes"),
+        *("rows", "same", "csv-line", "jsonl-line"),
+    ],
+)
 def test_bomb_is_refused_within_a_gigabyte(bomb, tmp_path):
     """Run in a separate process, since the peak of memory is that of the whole process."""
     done = subprocess.run(
