@@ -50,6 +50,7 @@ _LARGEST_PAGE, _LARGEST_IMAGE, _MOST_FILES = 1 << 20, 256 << 10, 100
 #: The most megabytes and seconds that pandoc may need to read a page, and pixels of an image. A
 #: built-in page takes a second; a page from somebody else can be written to take any amount.
 _MOST_MEMORY_MB, _MOST_SECONDS, _MOST_PIXELS = 512, 60.0, 25_000_000
+_LONGEST_FORMULA = 1_000
 _PAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.qmd")
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(png|svg)")
 #: The header of a page.
@@ -393,10 +394,14 @@ def _page_problems(path: Path, text: str) -> Iterator[Problem]:
 def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
     """Check what pandoc reads in Markdown: metadata and raw blocks."""
     raw: set[str] = set()
+    longest = 0
 
     def note(node: dict[str, Any]) -> dict[str, Any]:
+        nonlocal longest
         if node.get("t") in ("RawBlock", "RawInline"):
             raw.add(str(node["c"][0]))
+        elif node.get("t") == "Math":
+            longest = max(longest, len(node["c"][1]))
         return node
 
     try:
@@ -408,6 +413,10 @@ def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
         return
     for key in sorted(set(document["meta"]) - {"title", "root", "page", "headline"}):
         yield Problem(str(path), "cannot be set by a page", "remove it", column=key)
+    if longest > _LONGEST_FORMULA:
+        # Typst ends the process if a formula is nested very deeply.
+        message = f"has a formula of {longest:,} characters"
+        yield Problem(str(path), message, f"use at most {_LONGEST_FORMULA:,}")
     for kind in sorted(raw - {"html", "tex"}):
         message = "is a raw block of a format that pages cannot have"
         yield Problem(str(path), message, "write Markdown or HTML", column="raw text", value=kind)

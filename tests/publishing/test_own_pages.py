@@ -56,6 +56,10 @@ Not shown.
 """
 
 
+#: In this, typst would use up its stack and end the process.
+FRACTIONS = "$" + "\\frac{1}{" * 1000 + "x" + "}" * 1000 + "$"
+
+
 def png(width: int, height: int) -> bytes:
     """Return the first bytes of an image of this size."""
     size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
@@ -248,6 +252,7 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("reports/own.qmd", OWN.replace('"Who', '@Who'), "cannot be read"),
         ("reports/own.qmd", OWN + "\n---\nengine: knitr\n---\n", "engine.*cannot be set"),
         ("reports/own.qmd", OWN + "<a " * 20_000, "cannot be read.*longer than 2 seconds"),
+        ("reports/own.qmd", OWN + FRACTIONS, "has a formula of 10,001 characters"),
         ("reports/Own.qmd", OWN, "cannot be part of"),
         ("reports/own.py", "1", "cannot be part of"),
         ("reports/prepare.py", "1", "cannot be part of.*restore"),
