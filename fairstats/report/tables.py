@@ -21,7 +21,7 @@ from fairstats.report.words import words_of
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from great_tables._text import BaseText
+    from great_tables._text import BaseText, Text
     from markupsafe import Markup
 
 
@@ -88,7 +88,7 @@ def written_table(
     *,
     name: str,
     stub: str,
-    heading: str | BaseText,
+    heading: str | Text,
     group: str | None = None,
     html: Sequence[str] = (),
     right: Sequence[str] = (),
@@ -121,7 +121,7 @@ def written_table(
     frame[marked] = frame[marked].map(lambda cell: str(escape(cell)))
     table = (
         GT(frame, rowname_col=stub, groupname_col=group, id=name)
-        .tab_stubhead(as_label(heading))
+        .tab_stubhead(heading)
         .cols_label(cases={column: as_label(label) for column, label in labels.items()})
         .fmt_passthrough(columns=[*html, *marked], escape=False)
         .cols_align("left")
