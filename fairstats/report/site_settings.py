@@ -93,6 +93,10 @@ _Colours = Annotated[
         f"choose from: {', '.join(COLOURS)}",
     ),
 ]
+_Pages = Annotated[
+    tuple[str, ...],
+    must(lambda names: len(set(names)) == len(names), "has a page twice", "name each page once"),
+]
 _Image = Annotated[
     str, must(_IMAGE_NAME.fullmatch, "is not the name of an image", 'write e.g. "logo.svg"')
 ]
@@ -120,7 +124,7 @@ class SiteSettings(Table):
     publisher: _Text = ""
     licence: _Text = ""
     logo: _Image | None = None
-    navigation: tuple[str, ...] = ()
+    navigation: _Pages = ()
     colours: _Colours = Field(default_factory=dict)
     dark_colours: _Colours = Field(default_factory=dict)
 

@@ -234,6 +234,7 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("site.toml", 'logo = "logo.svg"', "logo = 'logo.svg': no such image"),
         ("site.toml", 'colours = { a = "red;}" }', "is not a colour"),
         ("site.toml", 'colours = { body = "#118811" }', "does not have"),
+        ("site.toml", 'navigation = ["data", "index", "data"]', "navigation.*has a page twice"),
         ("site.toml", 'navigation = ["nowhere"]', "no such page; choose from.*methods"),
         ("reports/own.qmd", "text", "has no title"),
         ("reports/own.qmd", '---\ntitle: "T"\n---\n', 'add the line root: "../"'),
