@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Annotated, Any
 from xml.parsers import expat
@@ -50,7 +50,7 @@ _LARGEST_PAGE, _LARGEST_IMAGE, _MOST_FILES = 1 << 20, 256 << 10, 100
 #: The most megabytes and seconds that pandoc may need to read a page, and pixels of an image. A
 #: built-in page takes a second; a page from somebody else can be written to take any amount.
 _MOST_MEMORY_MB, _MOST_SECONDS, _MOST_PIXELS = 512, 60.0, 25_000_000
-_LONGEST_FORMULA = 1_000
+_LONGEST_FORMULA, _LARGEST_TEMPLATE, _MOST_LOOPS = 1_000, 1 << 16, 2
 _PAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.qmd")
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(png|svg)")
 #: The header of a page.
@@ -272,10 +272,7 @@ def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
     elif _IMAGE_NAME.fullmatch(path.name):
         yield from _image_problems(path, content)
     elif name == "reports/template.html":
-        # pandoc would read the file that a partial names.
-        if match := re.search(r"\$\{?\s*[^\s${}():]*(?::[^\s${}()]*)?\(\)", read_text(path)):
-            message, remedy = "includes another file", "write its text"
-            yield Problem(str(path), message, remedy, column="template", value=match[0])
+        yield from _template_problems(path, read_text(path, _LARGEST_TEMPLATE))
     elif name == "reports/style.css":
         read_text(path)
     else:
@@ -286,6 +283,18 @@ def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
             else "remove it; pages are named like own-page.qmd, images like logo.png or logo.svg"
         )
         yield Problem(str(path), message, remedy)
+
+
+def _template_problems(path: Path, text: str) -> Iterator[Problem]:
+    """Check what pandoc would do with a template."""
+    # pandoc would read the file that a partial names.
+    if match := re.search(r"\$\{?\s*[^\s${}():]*(?::[^\s${}()]*)?\(\)", text):
+        message, remedy = "includes another file", "write its text"
+        yield Problem(str(path), message, remedy, column="template", value=match[0])
+    # Loops multiply the text in them.
+    steps = (-1 if end else 1 for end in re.findall(r"\$\{?\s*(end)?for\b", text))
+    if max(accumulate(steps), default=0) > _MOST_LOOPS:
+        yield Problem(str(path), "has loops in loops in loops", "write them one after the other")
 
 
 def _missing(folder: Path, settings: SiteSettings, files: Mapping[str, bytes]) -> Iterator[Problem]:

@@ -261,6 +261,8 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("_quarto.yml", "project: {pre-render: x}", "cannot be part of.*restore"),
         ("reports/template.html", "$body$ ${ /etc/passwd() }", "includes another file"),
         ("reports/template.html", "$for(x)$$x:../../y()$$endfor$", "includes another file"),
+        ("reports/template.html", "$for(a)$${for(b)}${ for(c) }", "has loops in loops in loops"),
+        ("reports/template.html", "$body$" + " " * 70_000, "is larger than 65,536 bytes"),
         ("reports/logo.png", "<svg/>", "is not a PNG file"),
         ("reports/logo.png", png(70_000, 70_000), "has more than"),
         ("reports/logo.svg", "x", "is not an SVG file"),
