@@ -225,6 +225,14 @@ def test_a_file_that_is_damaged_inside_is_an_input_error(engine, answers, tmp_pa
     assert problem.path == engine
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path):
+    os.mkfifo(tmp_path / "answers.parquet")
+    for source in (tmp_path, tmp_path / "answers.parquet"):
+        (problem,) = problems_of(lambda source=source: scan_answers(source))
+        assert problem.message == "is not a regular file"
+
+
 def test_text_that_is_not_utf8_is_an_input_error(engine, answers, tmp_path):
     path = tmp_path / "answers.parquet"
     table = pa.table(answers[answers["model"] == "1.10"].reset_index(drop=True))
