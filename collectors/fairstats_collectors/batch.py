@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import IO, Any, Final, cast
+from typing import IO, Annotated, Any, Final, TypeVar, cast
 
+from pydantic import AfterValidator, BaseModel, StringConstraints
+
+from fairstats._lib.problems import printable
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.models import Reply, Task
 from fairstats_collectors.campaign import note_names
@@ -34,6 +37,45 @@ _OVER = ("completed", "failed", "expired", "cancelled")
 _LARGEST = 50_000
 # Each reply can have megabytes.
 _KEPT_AT_ONCE = 20
+_LONGEST_FAULT = 1_000
+
+
+_Name = Annotated[str, StringConstraints(max_length=500), AfterValidator(printable)]
+
+
+class _File(BaseModel):
+    id: _Name
+
+
+class _Counts(BaseModel):
+    completed: int | None = None
+
+
+class _Fault(BaseModel):
+    message: str | None = None
+
+
+class _Errors(BaseModel):
+    data: list[_Fault] | None = None
+
+
+class _Batch(BaseModel):
+    """What a service states about a batch, as far as it is used."""
+
+    id: _Name
+    status: _Name
+    request_counts: _Counts | None = None
+    errors: _Errors | None = None
+    output_file_id: _Name | None = None
+    error_file_id: _Name | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class _Page(BaseModel):
+    data: list[_Batch]
+
+
+_T = TypeVar("_T", bound=BaseModel)
 
 
 async def run_batch(
@@ -69,7 +111,7 @@ async def run_batch(
     InputError
         If it rejects the first request.
     """
-    async with service.client as client:
+    async with service.client:
         number = journal.campaign().get(_BATCH) or await _orphan(service, journal)
         if not number:
             if settle:
@@ -80,12 +122,12 @@ async def run_batch(
                 return
             number = await _begin(service, journal, tasks[:_LARGEST])
             say(f"batch {number}: {min(len(tasks), _LARGEST):,} requests sent")
-        while (batch := await client.batches.retrieve(number)).status not in _OVER:
-            done = batch.request_counts.completed if batch.request_counts else 0
+        while (batch := await _state(service, number)).status not in _OVER:
+            done = (batch.request_counts or _Counts()).completed or 0
             say(f"batch {number} is {batch.status}, {done:,} replies")
             await asyncio.sleep(poll_s)
         faults = batch.errors.data or [] if batch.errors else []
-        said = "; ".join(str(fault.message) for fault in faults[:3])
+        said = "; ".join(printable(fault.message or "")[:_LONGEST_FAULT] for fault in faults[:3])
         say(service.hide(f"batch {number} is {batch.status} {said}".rstrip()))
         by_key = {service.key(task): task for task in tasks}
         for file in (batch.output_file_id, batch.error_file_id):
@@ -117,18 +159,21 @@ async def _begin(service: Service, journal: Journal, tasks: Sequence[Task]) -> s
         for task in tasks
     ]
     content = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    file = await service.client.files.create(file=("requests.jsonl", content), purpose="batch")
+    sent = ("requests.jsonl", content)
+    raw: Any = await service.client.files.with_raw_response.create(file=sent, purpose="batch")
+    file = _checked(_File, raw)
     # The mark is in the journal before the batch is created. If the process dies in between, the
     # next start finds the batch by its mark.
     mark = uuid.uuid4().hex
     journal.forget(_BATCH)
     journal.note(_MARK, mark)
-    batch = await service.client.batches.create(
+    raw = await service.client.batches.with_raw_response.create(
         input_file_id=file.id,
         endpoint=_ENDPOINT,
         completion_window="24h",
         metadata={"mark": mark},
     )
+    batch = _checked(_Batch, raw)
     journal.note(_BATCH, batch.id)
     return batch.id
 
@@ -138,12 +183,33 @@ async def _orphan(service: Service, journal: Journal) -> str | None:
     campaign = journal.campaign()
     if _MARK not in campaign or _BATCH in campaign:
         return None
-    page = await service.client.batches.list(limit=100)
+    page = _checked(_Page, await service.client.batches.with_raw_response.list(limit=100))
     for batch in page.data:
         if (batch.metadata or {}).get("mark") == campaign[_MARK]:
             journal.note(_BATCH, batch.id)
             return batch.id
     return None
+
+
+async def _state(service: Service, number: str) -> _Batch:
+    return _checked(_Batch, await service.client.batches.with_raw_response.retrieve(number))
+
+
+def _checked(kind: type[_T], raw: Any) -> _T:
+    """Read a reply about a batch; the client's own models check nothing.
+
+    Raises
+    ------
+    openai.APIError
+        If it is another one.
+    """
+    import openai
+
+    try:
+        return kind.model_validate(parse_json(raw.content))
+    except (ValueError, RecursionError):
+        message = f"the reply is not a {kind.__name__.strip('_').lower()} of the Batch API"
+    raise openai.APIError(message, raw.http_request, body=None)
 
 
 async def _fetch(service: Service, file: str, stored: IO[bytes]) -> None:

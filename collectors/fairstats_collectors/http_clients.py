@@ -104,19 +104,25 @@ def http_library() -> Any:
 def _limited_client(*, proxies: bool) -> Any:
     """Make an HTTP client that limits the size of replies and does not follow redirects.
 
-    Redirects are not followed: they would send the prompt, and the key, to another service. A
-    reply is not to be compressed: a few bytes could unpack to gigabytes.
+    A reply that is too large is not requested again: the model would probably write it again, and
+    it was paid for. Redirects are not followed: they would send the prompt, and the key, to another
+    service. A reply is not to be compressed: a few bytes could unpack to gigabytes.
     """
     import openai
 
     library = http_library()
     stream_type: Any = library.AsyncByteStream
 
+    def too_large(message: str, request: Any) -> Exception:
+        # The client raises its own errors as they are, and tries again after others.
+        return openai.APIError(message, request, body=None)
+
     class Capped(stream_type):  # type: ignore[misc]
         """The bytes of a reply, up to a limit."""
 
-        def __init__(self, stream: Any, most: int) -> None:
-            self._stream, self._most = stream, most
+        def __init__(self, response: Any) -> None:
+            self._stream, self._of = response.stream, response.request
+            self._most = _longest(response)
 
         @property
         def elapsed(self) -> Any:
@@ -127,9 +133,7 @@ def _limited_client(*, proxies: bool) -> Any:
             async for part in self._stream:
                 size += len(part)
                 if size > self._most:
-                    raise library.RemoteProtocolError(
-                        f"the reply is longer than {self._most:,} bytes"
-                    )
+                    raise too_large(f"the reply is longer than {self._most:,} bytes", self._of)
                 # The client keeps a list of all parts, which may have one byte each.
                 block += part
                 if len(block) >= _BLOCK:
@@ -150,14 +154,13 @@ def _limited_client(*, proxies: bool) -> Any:
                     raise library.RemoteProtocolError(
                         f"the reply is compressed ({encoding}), although it must not be"
                     )
-                response.stream = Capped(response.stream, _longest(response))
+                response.stream = Capped(response)
                 if not stream:
                     await response.aread()
                     # Before the client parses it, as it does with errors.
                     if has_many_parts(response.content):
-                        raise library.RemoteProtocolError(
-                            f"the reply has more than {MAX_PARTS:,} texts, lists and objects"
-                        )
+                        message = f"the reply has more than {MAX_PARTS:,} texts, lists and objects"
+                        raise too_large(message, request)
             except BaseException:
                 await response.aclose()
                 raise

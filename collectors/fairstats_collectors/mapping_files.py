@@ -16,6 +16,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, must, parse, read_toml
 from fairstats.answers.schema import ANSWERS
+from fairstats_collectors.import_templates import named_parts
 
 #: The texts of the options, which a reply may name. Added to the columns of the answers table.
 OPTIONS = "options"
@@ -35,10 +36,7 @@ def check_columns(named: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise Fault(f"is not a regular expression ({error})", "correct it") from None
+    named_parts(text, "")
     return text
 
 
@@ -104,14 +102,14 @@ class MappingFile(Table):
         for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
             file = Path(record.path or path)
             value = filled(text, {"path": file.resolve().as_posix(), **fields}) or ""
-            match = re.fullmatch(pattern, value)
-            if match is None:
+            found_parts = named_parts(pattern, value)
+            if found_parts is None:
                 column = ", ".join(fields_in(text))
                 message = f"does not match {pattern}"
                 remedy = "use the file as released, or correct the mapping"
                 problem = Problem(str(file), message, remedy, row=record.row, column=column)
                 raise InputError([replace(problem, value=value[-200:])])
-            fields = fields | {name: part for name, part in match.groupdict().items() if part}
+            fields = fields | {name: part for name, part in found_parts.items() if part}
         return replace(record, fields=fields)
 
     def with_parts(self, records: Iterable[Record], path: Path) -> list[Record]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -286,20 +287,43 @@ def align(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[s
     return lines
 
 
+#: The exit code of pandoc when its memory is used up.
+_HEAP_EXHAUSTED = 251
+#: The most memory of pandoc, and the longest time. A few kilobytes of Markdown or a template can
+#: be written to take any amount of both.
+_MOST_MEMORY_MB, _MOST_SECONDS = 4096, 900.0
+
+
 def convert(
-    text: str, *, source: str, target: str, options: Sequence[str] = (), out: Path | None = None
+    text: str,
+    *,
+    source: str,
+    target: str,
+    options: Sequence[str] = (),
+    out: Path | None = None,
+    memory: int = _MOST_MEMORY_MB,
+    seconds: float = _MOST_SECONDS,
 ) -> str:
-    """Return text in another of pandoc's formats; empty if it is written to `out`."""
+    """Return text in another of pandoc's formats; empty if it is written to `out`.
+
+    Raises
+    ------
+    RuntimeError
+        If pandoc cannot convert it, or needs more megabytes of memory or more seconds.
+    """
     import pypandoc
 
-    # The formats are known: to check them would start pandoc two more times.
-    return str(
-        pypandoc.convert_text(
-            text,
-            target,
-            format=source,
-            extra_args=options,
-            outputfile=None if out is None else str(out),
-            verify_format=False,
+    command = [pypandoc.get_pandoc_path(), f"--from={source}", f"--to={target}", *options]
+    command += [] if out is None else [f"--output={out}"]
+    command += ["+RTS", f"-M{memory}m", "-RTS"]
+    try:
+        done = subprocess.run(
+            command, input=text.encode(), capture_output=True, timeout=seconds, check=False
         )
-    )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"pandoc takes longer than {seconds:g} seconds") from None
+    if done.returncode == _HEAP_EXHAUSTED:
+        raise RuntimeError(f"pandoc needs more than {memory:,} MB of memory")
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace").strip())
+    return done.stdout.decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,12 +23,15 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import is_plain_text
 from fairstats._lib.untrusted_files import read_text
 
 # Python's TOML reader needs memory quadratic in the number of parts of a dotted key: gigabytes for
 # a key of 40 KB.
 _BYTES = 2**20
 _DOTS = 64
+#: The most characters of texts.
+_MOST_TEXT, _MOST_LONG_TEXT = 500, 5000
 
 
 class Fault(ValueError):
@@ -139,6 +142,57 @@ def parse(expected: type[T], declared: Mapping[str, Any], path: Path, *, example
         found = (_problem(expected, one, path, example) for one in error.errors())
         # A list with several wrong values is one problem.
         raise InputError(list(dict.fromkeys(found))) from None
+
+
+def texts_of(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Return every text of a file with its key.
+
+    Examples
+    --------
+    >>> list(texts_of({"title": "T", "wards": [{"label": "A"}, {"label": "B"}]}))
+    [('title', 'T'), ('wards.label', 'A'), ('wards.label', 'B')]
+    """
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from texts_of(inner, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_of(inner, key)
+
+
+def unshowable(
+    texts: Iterable[tuple[str, str]],
+    path: Path,
+    *,
+    long: Collection[str] = (),
+    named: Collection[str] = (),
+) -> Iterator[Problem]:
+    """Return a problem for each text that a page or a terminal could not show as it is.
+
+    Parameters
+    ----------
+    texts : iterable of (str, str)
+        Texts with their keys, see `texts_of`.
+    path : Path
+        The file, for problems.
+    long : collection of str
+        The keys of texts that may have 5,000 characters; others may have 500.
+    named : collection of str
+        The parts of keys whose texts must not be empty.
+    """
+    for key, text in texts:
+        longest = _MOST_LONG_TEXT if key in long else _MOST_TEXT
+        if not is_plain_text(text):
+            wrong = "has a control character, or one that reverses the text", "remove it"
+        elif len(text) > longest:
+            wrong = f"has {len(text):,} characters", f"use at most {longest:,}"
+        elif not text.strip() and not {*key.split(".")}.isdisjoint(named):
+            wrong = "is empty", "write what readers should see"
+        else:
+            continue
+        yield Problem(str(path), *wrong, column=key[:_MOST_TEXT], value=text[:80])
 
 
 def unknown_keys(declared: Iterable[str], known: Sequence[str], path: Path) -> list[Problem]:

@@ -206,6 +206,7 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     # Use ParquetFile: read_table adds columns from folder names.
     with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source)) as whole:
         schema, rows = whole.schema_arrow, whole.metadata.num_rows
+        sizes = _unpacked_sizes(whole.metadata)
     kept = without_index(schema.names, str(file)) if wanted is None else wanted
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
@@ -219,19 +220,21 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
     texts = [one.name for one in fields if _is_text(one.type)]
+    most = max(limits.MAX_UNPACKED_TEXT, _UNPACKED_SHARE * len(file.content))
+    # Of texts that differ, a single batch can have gigabytes.
+    if sum(sizes.get(name, 0) for name in texts) > most:
+        raise InputError([_unpacks(str(file), most)])
     # Keep a text shared by rows as one text until their total size is known.
     reader = pyarrow.parquet.ParquetFile(
         pyarrow.BufferReader(source), read_dictionary=list(dict.fromkeys(texts))
     )
-    most = max(limits.MAX_UNPACKED_TEXT, _UNPACKED_SHARE * len(file.content))
     batches, unpacked, read = [], 0, 0
     with reader:
         for batch in reader.iter_batches(_BATCH_ROWS, columns=names, use_threads=False):
             unpacked += sum(_text_bytes(column) for column in batch.columns)
             read += batch.num_rows
             if unpacked > most:
-                message = f"unpacks to more than {most:,} bytes of text"
-                raise InputError([Problem(str(file), message, SPLIT)])
+                raise InputError([_unpacks(str(file), most)])
             if read > limits.MAX_PARQUET_ROWS:
                 raise InputError([too_many_rows(str(file), limits.MAX_PARQUET_ROWS)])
             columns = [_decoded(column) for column in batch.columns]
@@ -241,6 +244,22 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     # Report text that is not UTF-8 here, by column and row.
     table.validate(full=True)
     return table
+
+
+def _unpacks(path: str, most: int) -> Problem:
+    return Problem(path, f"unpacks to more than {most:,} bytes of text", SPLIT)
+
+
+def _unpacked_sizes(metadata: Any) -> dict[str, int]:
+    """Return the bytes of each column before compression, as a file states them.
+
+    Texts that rows share count once.
+    """
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    sizes: Counter[str] = Counter()
+    for column in (group.column(place) for group in groups for place in range(group.num_columns)):
+        sizes[column.path_in_schema] += column.total_uncompressed_size
+    return sizes
 
 
 def without_index(columns: Iterable[str], path: str) -> list[str]:

@@ -170,6 +170,10 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
     if path.suffix.lower() != ".parquet":
         remedy = "use pandas, or convert the file: write_answers(read_answers(...), ...)"
         raise InputError([Problem(str(path), f"{engine} reads only parquet", remedy)])
+    if not path.is_file():
+        # Opening a pipe would wait for a writer.
+        message, remedy = "is not a regular file", "copy its content into a file"
+        raise InputError([Problem(str(path), message, remedy)])
     try:
         # Use ParquetFile: read_schema would interpret the path as a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
@@ -247,7 +251,9 @@ def _in_duckdb(
         connection = duckdb.connect(config=settings)
     except duckdb.Error as error:
         raise wrong("memory_limit", str(error), "use e.g. 2GB", value=memory_limit) from None
-    paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    # DuckDB interprets a path as a pattern.
+    literal = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in files]
+    paths = ", ".join("'" + path.replace("'", "''") + "'" for path in literal)
     chosen = ", ".join(
         f'"{name}"' if name != "sample" else "sample::BIGINT AS sample" for name in columns
     )

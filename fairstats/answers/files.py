@@ -414,10 +414,12 @@ def answer_files(
 def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     """List the files in a folder, at any depth, with one of these suffixes.
 
-    Links to such files, and to folders that may contain some, are refused: their targets are not
-    part of what the folder's owner shared.
+    Hidden files and folders are left out: whoever publishes a folder does not see them. Links to
+    such files, and to folders that may contain some, are refused: their targets are not part of
+    what the folder's owner shared.
     """
-    found = sorted(folder.rglob("*"))
+    every = sorted(folder.rglob("*"))
+    found = [one for one in every if "/." not in f"/{one.relative_to(folder).as_posix()}"]
     named = [path for path in found if path.name.lower().endswith(suffixes)]
     refuse_links([*named, *(path for path in found if path.is_dir() and path not in named)])
     return [path for path in named if not path.is_dir()]

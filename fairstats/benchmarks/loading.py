@@ -17,8 +17,19 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
-from fairstats._lib.safe_names import fold_name, is_plain_text
-from fairstats._lib.toml_files import Fault, Flag, Number, Proportion, Table, must, parse, read_toml
+from fairstats._lib.safe_names import fold_name
+from fairstats._lib.toml_files import (
+    Fault,
+    Flag,
+    Number,
+    Proportion,
+    Table,
+    must,
+    parse,
+    read_toml,
+    texts_of,
+    unshowable,
+)
 from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.declaration import (
@@ -404,47 +415,29 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     # A spreadsheet writes level 2 as 2.0.
     keys = {item: benchmark.canonical(key) or key for item, key in benchmark.answer_keys.items()}
     benchmark = replace(benchmark, answer_keys=MappingProxyType(keys))
-    if problems := [*unreadable, *_unshowable(declared, path), *contradictions(benchmark)]:
+    if problems := [
+        *unreadable,
+        *unshowable(_shown(declared), path, long=_LONG_TEXTS, named=_NAMED),
+        *contradictions(benchmark),
+    ]:
         raise InputError(problems)
     return benchmark
 
 
-#: What may be long, and how many characters it and other texts may have.
+#: What may be long.
 _LONG_TEXTS = ("description", "notes", "read_first", "citation", "licence", "sources")
-_MOST_TEXT, _MOST_LONG_TEXT = 500, 5000
-#: The ends of the keys of names that readers need.
+#: The keys of names that readers need.
 _NAMED = ("title", "label", "groups", "labels", "item", "cluster", "subject")
 
 
-def _unshowable(declared: Mapping[str, Any], path: Path) -> Iterator[Problem]:
-    """Return a problem for each text that a page or a terminal could not show as it is."""
-    for key, text in _texts(declared):
-        if key == "name" or key.endswith(".pairs"):  # Names are checked as such.
-            continue
-        longest = _MOST_LONG_TEXT if key in _LONG_TEXTS else _MOST_TEXT
-        if not is_plain_text(text):
-            wrong = "has a control character, or one that reverses the text", "remove it"
-        elif len(text) > longest:
-            wrong = f"has {len(text):,} characters", f"use at most {longest:,}"
-        elif not text.strip() and not {*key.split(".")}.isdisjoint(_NAMED):
-            wrong = "is empty", "write what readers should see"
-        else:
-            continue
-        yield Problem(str(path), *wrong, column=key[:_MOST_TEXT], value=text[:80])
-
-
-def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of a file with its key."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            if key == "selected_on":  # Other names are checked with the answers.
-                yield key, name
-            yield from _texts(inner, f"{key}.{name}" if key else name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner, key)
+def _shown(declared: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return the texts of a file that are shown, with their keys; names are checked as such."""
+    for key, text in texts_of(declared):
+        if key != "name" and not key.endswith(".pairs"):
+            yield key, text
+    selected_on = declared.get("selected_on")
+    for model in selected_on if isinstance(selected_on, Mapping) else ():
+        yield "selected_on", model
 
 
 def _with_levels(attribute: Attribute, attributes: Mapping[str, Attribute]) -> Attribute:

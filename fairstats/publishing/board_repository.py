@@ -282,12 +282,13 @@ def accept_submission(
                 (building / file.path.name).write_bytes(file.content)
             (building / ACCEPTANCE_FILE).write_text(acceptance_text(record), encoding="utf-8")
             building.rename(target)
+            # With the lock: another acceptance removes what it finds unfinished.
+            if folder.resolve().parent == (board / SUBMITTED).resolve():
+                # Renamed first, so that a process that is killed leaves no part of a submission.
+                folder.rename(building)
+                shutil.rmtree(building)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    if folder.resolve().parent == (board / SUBMITTED).resolve():
-        # Renamed first, so that a process that is killed leaves no part of a submission.
-        folder.rename(building)
-        shutil.rmtree(building)
     return target, found
 
 

@@ -19,7 +19,7 @@ from pydantic import Field, Strict
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.toml_files import Flag, Table, parse, read_toml
+from fairstats._lib.toml_files import Flag, Table, parse, read_toml, texts_of, unshowable
 
 #: The texts compared in one task: none, answers of two models, or answers to two items.
 Compares = Literal["nothing", "models", "items"]
@@ -228,6 +228,9 @@ def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
 
 
 _EXAMPLE = "data/rubrics/independent.toml"
+#: The texts that may be long, and those that readers need.
+_LONG_TEXTS = ("instructions", "questions.question", "source")
+_NAMED = ("title", "instructions", "label", "question", "rater_groups")
 
 
 class _Choice(Table):
@@ -335,6 +338,8 @@ def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
     )
     for message, remedy, key in _contradictions(rubric):
         raise InputError([Problem(str(path), message, remedy, column=key)])
+    if problems := list(unshowable(texts_of(declared), path, long=_LONG_TEXTS, named=_NAMED)):
+        raise InputError(problems)
     return rubric
 
 

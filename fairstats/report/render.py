@@ -342,7 +342,7 @@ def _named(page: _Page) -> Iterator[None]:
     """Name the page that pandoc or typst could not process."""
     try:
         yield
-    except RuntimeError as error:  # pypandoc's; typst's is one too
+    except RuntimeError as error:  # pandoc's; typst's is one too
         raise PageError(f"{page.path.name} could not be drawn: {error}") from error
 
 

@@ -7,11 +7,13 @@ cells are those of the built-in pages: code that came with a release is never ru
 from __future__ import annotations
 
 import json
+import math
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Annotated, Any
 from xml.parsers import expat
@@ -45,6 +47,10 @@ MADE = (
 CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 _LARGEST_PAGE, _LARGEST_IMAGE, _MOST_FILES = 1 << 20, 256 << 10, 100
+#: The most megabytes and seconds that pandoc may need to read a page, and pixels of an image. A
+#: built-in page takes a second; a page from somebody else can be written to take any amount.
+_MOST_MEMORY_MB, _MOST_SECONDS, _MOST_PIXELS = 512, 60.0, 25_000_000
+_LONGEST_FORMULA, _LARGEST_TEMPLATE, _MOST_LOOPS = 1_000, 1 << 16, 2
 _PAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.qmd")
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(png|svg)")
 #: The header of a page.
@@ -87,6 +93,10 @@ _Colours = Annotated[
         f"choose from: {', '.join(COLOURS)}",
     ),
 ]
+_Pages = Annotated[
+    tuple[str, ...],
+    must(lambda names: len(set(names)) == len(names), "has a page twice", "name each page once"),
+]
 _Image = Annotated[
     str, must(_IMAGE_NAME.fullmatch, "is not the name of an image", 'write e.g. "logo.svg"')
 ]
@@ -114,7 +124,7 @@ class SiteSettings(Table):
     publisher: _Text = ""
     licence: _Text = ""
     logo: _Image | None = None
-    navigation: tuple[str, ...] = ()
+    navigation: _Pages = ()
     colours: _Colours = Field(default_factory=dict)
     dark_colours: _Colours = Field(default_factory=dict)
 
@@ -262,10 +272,7 @@ def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
     elif _IMAGE_NAME.fullmatch(path.name):
         yield from _image_problems(path, content)
     elif name == "reports/template.html":
-        # pandoc would read the file that a partial names.
-        if match := re.search(r"\$\{?\s*[^\s${}():]*(?::[^\s${}()]*)?\(\)", read_text(path)):
-            message, remedy = "includes another file", "write its text"
-            yield Problem(str(path), message, remedy, column="template", value=match[0])
+        yield from _template_problems(path, read_text(path, _LARGEST_TEMPLATE))
     elif name == "reports/style.css":
         read_text(path)
     else:
@@ -276,6 +283,18 @@ def _file_problems(path: Path, name: str, content: bytes) -> Iterator[Problem]:
             else "remove it; pages are named like own-page.qmd, images like logo.png or logo.svg"
         )
         yield Problem(str(path), message, remedy)
+
+
+def _template_problems(path: Path, text: str) -> Iterator[Problem]:
+    """Check what pandoc would do with a template."""
+    # pandoc would read the file that a partial names.
+    if match := re.search(r"\$\{?\s*[^\s${}():]*(?::[^\s${}()]*)?\(\)", text):
+        message, remedy = "includes another file", "write its text"
+        yield Problem(str(path), message, remedy, column="template", value=match[0])
+    # Loops multiply the text in them.
+    steps = (-1 if end else 1 for end in re.findall(r"\$\{?\s*(end)?for\b", text))
+    if max(accumulate(steps), default=0) > _MOST_LOOPS:
+        yield Problem(str(path), "has loops in loops in loops", "write them one after the other")
 
 
 def _missing(folder: Path, settings: SiteSettings, files: Mapping[str, bytes]) -> Iterator[Problem]:
@@ -388,19 +407,29 @@ def _page_problems(path: Path, text: str) -> Iterator[Problem]:
 def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
     """Check what pandoc reads in Markdown: metadata and raw blocks."""
     raw: set[str] = set()
+    longest = 0
 
     def note(node: dict[str, Any]) -> dict[str, Any]:
+        nonlocal longest
         if node.get("t") in ("RawBlock", "RawInline"):
             raw.add(str(node["c"][0]))
+        elif node.get("t") == "Math":
+            longest = max(longest, len(node["c"][1]))
         return node
 
     try:
-        document = json.loads(convert(text, source="markdown", target="json"), object_hook=note)
-    except RuntimeError as error:  # pypandoc's
+        limits: dict[str, Any] = {"memory": _MOST_MEMORY_MB, "seconds": _MOST_SECONDS}
+        parsed = convert(text, source="markdown", target="json", **limits)
+        document = json.loads(parsed, object_hook=note)
+    except RuntimeError as error:  # pandoc's
         yield Problem(str(path), f"cannot be read ({error})", "correct it")
         return
     for key in sorted(set(document["meta"]) - {"title", "root", "page", "headline"}):
         yield Problem(str(path), "cannot be set by a page", "remove it", column=key)
+    if longest > _LONGEST_FORMULA:
+        # Typst ends the process if a formula is nested very deeply.
+        message = f"has a formula of {longest:,} characters"
+        yield Problem(str(path), message, f"use at most {_LONGEST_FORMULA:,}")
     for kind in sorted(raw - {"html", "tex"}):
         message = "is a raw block of a format that pages cannot have"
         yield Problem(str(path), message, "write Markdown or HTML", column="raw text", value=kind)
@@ -408,8 +437,11 @@ def _raw_problems(path: Path, text: str) -> Iterator[Problem]:
 
 def _image_problems(path: Path, content: bytes) -> Iterator[Problem]:
     if path.suffix == ".png":
-        if content[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":
+        if content[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" or len(content) < 24:
             yield Problem(str(path), "is not a PNG file", "save the image as PNG")
+        elif math.prod(struct.unpack(">II", content[16:24])) > _MOST_PIXELS:
+            # A few kilobytes can unpack to gigabytes.
+            yield Problem(str(path), f"has more than {_MOST_PIXELS:,} pixels", "make it smaller")
         return
     parser = expat.ParserCreate(namespace_separator=" ")
 

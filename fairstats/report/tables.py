@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital
+from fairstats._lib.formatting import capital, escape_html
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import DOWNLOADS, Release
@@ -50,7 +50,7 @@ def sources_table(release: Release) -> GT:
         GT(rows, id="sources")
         .cols_label(
             benchmark="Benchmark",
-            benchmark_version=capital(nouns),
+            benchmark_version=as_label(capital(nouns)),
             model="Model",
             snapshot="Snapshot",
             strategy="Prompt",
@@ -122,11 +122,23 @@ def written_table(
     table = (
         GT(frame, rowname_col=stub, groupname_col=group, id=name)
         .tab_stubhead(heading)
-        .cols_label(cases=dict(labels))
+        .cols_label(cases={column: as_label(label) for column, label in labels.items()})
         .fmt_passthrough(columns=[*html, *marked], escape=False)
         .cols_align("left")
     )
     return table.cols_align("right", columns=list(right)) if right else table
+
+
+def as_label(text: str | BaseText) -> str | BaseText:
+    """Return a heading that great_tables shows as it is.
+
+    It takes ``{{…}}`` in a heading for a unit, which it reads as Markdown, and then escapes nothing
+    in the heading. Names of attributes and groups come from benchmark files.
+    """
+    from great_tables import html
+
+    content = escape_html(text) if isinstance(text, str) else getattr(text, "text", "")
+    return html(content.replace("{{", "&#123;&#123;")) if "{{" in content else text
 
 
 def share(value: float) -> str:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fairstats._lib.formatting import align, draw_intervals
+from fairstats._lib.formatting import align, convert, draw_intervals
 
 NAN, INF = math.nan, math.inf
 
@@ -37,3 +37,12 @@ def test_scale_without_spread_is_drawn(values):
 def test_cells_are_aligned_by_their_width_on_screen():
     assert align([["日本", "1"], ["a", "10"]], right=[1]) == ["日本   1", "a     10"]
     assert align([["\x1b[2J", "x"]]) == ["\\x1b[2J  x"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [({"memory": 64}, "more than 64 MB of memory"), ({"seconds": 0.1}, "longer than 0.1 seconds")],
+)
+def test_pandoc_stops_at_a_limit(limit, message):
+    with pytest.raises(RuntimeError, match=message):
+        convert("![" * 20_000, source="markdown", target="json", **limit)

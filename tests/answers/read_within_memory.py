@@ -33,6 +33,25 @@ def repeated(path: Path) -> Path:
     return path
 
 
+def distinct(path: Path, encoding: str) -> Path:
+    """Write texts of 100 KB, each different at its end."""
+    dictionary = encoding == "dictionary"
+    options = {} if dictionary else {"column_encoding": {"model": encoding}}
+    names = [(name, pyarrow.string()) for name in REQUIRED_COLUMNS]
+    with pyarrow.parquet.ParquetWriter(
+        path,
+        pyarrow.schema(names),
+        compression="zstd",
+        use_dictionary=dictionary,
+        **options,
+    ) as writer:
+        for first in range(0, 20_000, 500):
+            columns = dict.fromkeys(REQUIRED_COLUMNS, pyarrow.array(["A"] * 500))
+            texts = ["x" * 100_000 + str(number) for number in range(first, first + 500)]
+            writer.write_table(pyarrow.table(columns | {"model": pyarrow.array(texts)}))
+    return path
+
+
 def many_rows(path: Path, millions: int) -> Path:
     """Write millions of identical rows."""
     column = pyarrow.DictionaryArray.from_arrays(
@@ -55,6 +74,9 @@ def long_line(path: Path) -> Path:
 
 MAKERS = {
     "repeated": lambda folder: repeated(folder / "a.parquet"),
+    "distinct": lambda folder: distinct(folder / "a.parquet", "dictionary"),
+    "plain": lambda folder: distinct(folder / "a.parquet", "PLAIN"),
+    "prefixes": lambda folder: distinct(folder / "a.parquet", "DELTA_BYTE_ARRAY"),
     "rows": lambda folder: many_rows(folder / "a.parquet", 10),
     "same": lambda folder: many_rows(folder / "a.parquet", 2),
     "csv-line": lambda folder: long_line(folder / "a.csv"),

@@ -103,6 +103,15 @@ def test_files_may_differ_in_optional_columns_and_types(engine, answers, tmp_pat
     pd.testing.assert_frame_equal(analyze(found), analyze(read_answers(tmp_path)))
 
 
+@pytest.mark.parametrize("name", ["*/a.parquet", "**/a.parquet", "?.parquet", "[ab].parquet"])
+def test_names_are_not_patterns_of_other_files(engine, name, answers, tmp_path):
+    write_answers(answers, tmp_path / name)
+    for private in ("a/a.parquet", "a.parquet", "b.parquet"):
+        write_answers(answers.assign(model=answers["model"] + f" of {private}"), tmp_path / private)
+    found = analyze(scan_answers(tmp_path / name, engine=engine))
+    assert set(found["model"]) == set(MODELS)
+
+
 def test_pandas_reads_as_read_answers_does(answers, tmp_path):
     path = write_answers(answers, tmp_path / "answers.parquet")
     pd.testing.assert_frame_equal(scan_answers(path, engine="pandas"), read_answers(path))
@@ -214,6 +223,14 @@ def test_a_file_that_is_damaged_inside_is_an_input_error(engine, answers, tmp_pa
     path.write_bytes(data)
     (problem,) = problems_of(lambda: scan_answers(path, engine=engine))
     assert problem.path == engine
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipe_is_refused_without_waiting_for_a_writer(tmp_path):
+    os.mkfifo(tmp_path / "answers.parquet")
+    for source in (tmp_path, tmp_path / "answers.parquet"):
+        (problem,) = problems_of(lambda source=source: scan_answers(source))
+        assert problem.message == "is not a regular file"
 
 
 def test_text_that_is_not_utf8_is_an_input_error(engine, answers, tmp_path):

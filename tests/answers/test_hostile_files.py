@@ -218,7 +218,13 @@ def test_problems_of_validation_are_listed_up_to_a_limit(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
-@pytest.mark.parametrize("bomb", ["repeated", "rows", "same", "csv-line", "jsonl-line"])
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        *("repeated", "distinct", "plain", "prefixes"),
+        *("rows", "same", "csv-line", "jsonl-line"),
+    ],
+)
 def test_bomb_is_refused_within_a_gigabyte(bomb, tmp_path):
     """Run in a separate process, since the peak of memory is that of the whole process."""
     done = subprocess.run(
@@ -327,6 +333,16 @@ def test_link_inside_a_folder_is_refused(kind, tmp_path):
     problem = problem_of(folder)
     assert "symbolic link" in problem.message
     assert "secret" not in str(problem)
+
+
+@pytest.mark.parametrize("name", [".a.csv", ".one.0123-9.tmp/a.csv", "b/.ipynb_checkpoints/a.csv"])
+def test_hidden_files_of_a_folder_are_not_read(name, tmp_path):
+    hidden = tmp_path / ".board" / name
+    hidden.parent.mkdir(parents=True)
+    save(rows({}), tmp_path / ".board" / "one.csv")
+    save(rows({"model": "Planted"}), hidden)
+    assert len(read_answers(tmp_path / ".board")) == 1
+    assert len(read_answers(hidden)) == 1
 
 
 def test_link_to_retrievals_inside_a_folder_is_refused(tmp_path):

@@ -251,3 +251,44 @@ def test_file_that_is_too_long_is_reported(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert len(run()) == 16
     assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"status": None},
+        {"request_counts": "x"},
+        {"request_counts": {"completed": "x"}},
+        {"errors": {"data": [1]}},
+        {"output_file_id": ["a"]},
+        {"id": {"a": 1}},
+        [],
+        b"x",
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "path", ["/v1/files", "/v1/batches", "/v1/batches/batch-0", "/v1/batches?"]
+)
+def test_reply_of_another_kind_is_an_input_error(
+    server: Batches, run: Run, monkeypatch: pytest.MonkeyPatch, path: str, state: Any
+) -> None:
+    if path == "/v1/batches?":
+        server.dies_after_creating = True
+        with pytest.raises(InputError):
+            run()
+        state = {"data": [state]} if isinstance(state, dict) else state
+    if path == "/v1/files":
+        state = {"id": 5} if isinstance(state, dict) else state
+    sound = server.respond
+
+    def respond(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        if not handler.path.startswith(path) or (path[-1] == "s" and handler.command == "GET"):
+            return sound(handler, content)
+        batch = {"id": "batch-0", "status": "completed"}
+        broken = batch | state if isinstance(state, dict) else state
+        return send_answer(handler, (200, broken))
+
+    monkeypatch.setattr(server, "respond", respond)
+    with pytest.raises(InputError, match="of the Batch API"):
+        run()

@@ -21,6 +21,7 @@ from fairstats_collectors.collect import collect
 from fairstats_collectors.embeddings import service_embedder
 
 from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
 from fairstats.benchmarks.declaration import Benchmark
 from tests.collectors.test_collect import reply, write_benchmark
 from tests.serving import Service, only_loopback, send_answer, served
@@ -102,6 +103,26 @@ def test_reply_without_end_is_cut_off(serve, benchmark, tmp_path, monkeypatch):
     said = refused(serve(endless), benchmark, tmp_path)
     assert "longer than 1,048,576 bytes" in said
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_reply_that_is_too_long_fails_once(serve, benchmark, tmp_path, monkeypatch):
+    monkeypatch.setattr(http_clients, "MAX_REPLY_BYTES", 2**20)
+    long: list[bytes] = []
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        prompt = handler.server.requests[-1]
+        if prompt == long[-1] if long else long.append(prompt) is None:
+            endless(handler)
+        else:
+            send_answer(handler, reply())
+
+    server = serve(respond)
+    path = collect(
+        benchmark, out=tmp_path / "out", model="t", base_url=server.url, progress=False, retries=3
+    )
+    assert server.requests.count(long[0]) == 1
+    failed = read_answers(path).query("status == 'error'")
+    assert len(failed) == 1
 
 
 def padded(

@@ -279,6 +279,13 @@ def mapped(tmp_path):
     return run
 
 
+def test_no_pattern_runs_for_ever(mapped):
+    pattern = "(?:(?P<kind>(?:[VWB0-9+-]+)+)*)*x"
+    table = VISITS.replace("V01-W", "V" * 200, 1)
+    with pytest.raises(InputError, match="does not match"):
+        mapped(table, r"V(?P<visit>\d+)-(?P<kind>[WB+])", pattern)
+
+
 def test_file_maps_values_variants_and_columns_of_answers(mapped):
     answers = mapped()
     table = answers[["model", "item_id", "group", "answer", "answer_raw", "status"]]
@@ -312,9 +319,12 @@ def test_settings_of_the_caller_take_precedence(mapped):
         ("strategy =", "stratgy =", "set.stratgy: is not a column of the answers table"),
         ("[values.answer]", "[values.letter]", "values.letter: is not a column"),
         ("snapshot =", "snap =", "map.snap: is not a column of the answers table"),
-        ("[WB+]", "[WB", "is not a regular expression (unterminated character set"),
+        ("[WB+]", "[WB", "is not a regular expression (missing ]: [WB"),
         ("[WB+]", "(" * 2000, "is not a regular expression"),
-        ("[WB+]", "a{1,9999999999}", "is not a regular expression (the repetition number"),
+        ("[WB+]", r"(?:W)\1", "is not a regular expression (invalid escape sequence"),
+        ("(?P<kind>[WB+])", "([WB+])", "contains unnamed groups"),
+        ("(?P<kind>", "(?P<visit>", "has two groups of one name"),
+        ("[WB+]", "a{1,9999}", "is not a regular expression (invalid repetition size"),
         *(
             ('"visits*.csv"', name, "must be names in the given folder")
             for name in ('"/etc/*"', '"../*"', '""', '"."', '["a.csv", "b/../../c"]')

@@ -56,6 +56,16 @@ Not shown.
 """
 
 
+#: In this, typst would use up its stack and end the process.
+FRACTIONS = "$" + "\\frac{1}{" * 1000 + "x" + "}" * 1000 + "$"
+
+
+def png(width: int, height: int) -> bytes:
+    """Return the first bytes of an image of this size."""
+    size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    return b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + size + b"\x01\x00\x00\x00\x00"
+
+
 @pytest.fixture(scope="module")
 def built_in(tmp_path_factory):
     folder = tmp_path_factory.mktemp("built-in") / "pages"
@@ -224,6 +234,7 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("site.toml", 'logo = "logo.svg"', "logo = 'logo.svg': no such image"),
         ("site.toml", 'colours = { a = "red;}" }', "is not a colour"),
         ("site.toml", 'colours = { body = "#118811" }', "does not have"),
+        ("site.toml", 'navigation = ["data", "index", "data"]', "navigation.*has a page twice"),
         ("site.toml", 'navigation = ["nowhere"]', "no such page; choose from.*methods"),
         ("reports/own.qmd", "text", "has no title"),
         ("reports/own.qmd", '---\ntitle: "T"\n---\n', 'add the line root: "../"'),
@@ -241,6 +252,8 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("reports/own.qmd", OWN.replace("root:", "filters: [a.lua]\nroot:"), "in the header"),
         ("reports/own.qmd", OWN.replace('"Who', '@Who'), "cannot be read"),
         ("reports/own.qmd", OWN + "\n---\nengine: knitr\n---\n", "engine.*cannot be set"),
+        ("reports/own.qmd", OWN + "<a " * 20_000, "cannot be read.*longer than 2 seconds"),
+        ("reports/own.qmd", OWN + FRACTIONS, "has a formula of 10,001 characters"),
         ("reports/Own.qmd", OWN, "cannot be part of"),
         ("reports/own.py", "1", "cannot be part of"),
         ("reports/prepare.py", "1", "cannot be part of.*restore"),
@@ -248,7 +261,10 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("_quarto.yml", "project: {pre-render: x}", "cannot be part of.*restore"),
         ("reports/template.html", "$body$ ${ /etc/passwd() }", "includes another file"),
         ("reports/template.html", "$for(x)$$x:../../y()$$endfor$", "includes another file"),
+        ("reports/template.html", "$for(a)$${for(b)}${ for(c) }", "has loops in loops in loops"),
+        ("reports/template.html", "$body$" + " " * 70_000, "is larger than 65,536 bytes"),
         ("reports/logo.png", "<svg/>", "is not a PNG file"),
+        ("reports/logo.png", png(70_000, 70_000), "has more than"),
         ("reports/logo.svg", "x", "is not an SVG file"),
         ("reports/logo.svg", LOGO.replace("<circle", "<script>1</script><circle"), "<script>"),
         ("reports/logo.svg", LOGO.replace("<circle", "<circle onload='1'"), "onload"),
@@ -258,8 +274,9 @@ def test_a_changed_frame_can_be_part_of_a_site(folder):
         ("reports/logo.svg", f"{LOGO}{' ' * 300_000}", "is larger than"),
     ],
 )  # fmt: skip
-def test_hostile_files_are_refused(name, text, message, folder):
-    (folder / name).write_text(text, encoding="utf-8")
+def test_hostile_files_are_refused(name, text, message, folder, monkeypatch):
+    monkeypatch.setattr("fairstats.report.site_settings._MOST_SECONDS", 2)
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError, match=message):
         read_pages(folder)
 

@@ -217,6 +217,12 @@ def test_shipped_rubric_has_no_unknown_key(name):
         ),
         ("reported = true }", "reported = true, prefers = 1 }", "`prefers` is set for only some"),
         ('version = "1"', "version", "is not valid TOML"),
+        ('"Is it rude?"', '"Is it \\u202E rude?"', "questions.question"),
+        ('label = "Yes"', 'label = "Y\\u001b[2Jes"', "choices.yes_no.label"),
+        ('"Nurses"', '"\\u0007Nurses"', "has a control character"),
+        ('label = "Rude"', 'label = " "', "questions.label = ' ': is empty"),
+        ('title = "Tone"', f'title = "{"T" * 501}"', "title = "),
+        ('"Read it."', f'"{"Read it, " * 1000}"', "has 9,000 characters; use at most 5,000"),
     ],
 )
 def test_contradiction_in_a_rubric_is_named(tmp_path, old, new, said):

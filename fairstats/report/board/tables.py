@@ -25,7 +25,7 @@ from fairstats.report.board.figures import BoardFigures, Panel
 from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.page_output import filled, output_format, page_root
 from fairstats.report.pairs_table import EVERY, named_pairs
-from fairstats.report.tables import breakable, share, written_table
+from fairstats.report.tables import as_label, breakable, share, written_table
 from fairstats.report.words import difference_name, named_test, noun
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
         rows, labels, name=name, stub="model", heading="Model", right=list(labels)
     )
     for metric, head in heads.items():
-        table = table.tab_spanner(label=html(filled("spanner", **head)), columns=columns[metric])
+        label = as_label(html(filled("spanner", **head)))
+        table = table.tab_spanner(label=label, columns=columns[metric])
     return table
 
 

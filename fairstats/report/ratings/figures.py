@@ -22,6 +22,7 @@ from fairstats.ratings.rubrics import Rubric
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
 from fairstats.report.plot_style import in_order, plot_theme
 from fairstats.report.tables import (
+    as_label,
     breakable,
     figure_cell,
     labels_of,
@@ -144,7 +145,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         own = [c for c in labels if c.endswith(f"-{place}") and c in set(rates["column"])]
         if own:
             heading = f"{group_label(group, rubric)}, %"
-            table = table.tab_spanner(heading, columns=own, id=f"{name}-{place}")
+            table = table.tab_spanner(as_label(heading), columns=own, id=f"{name}-{place}")
     return table
 
 

@@ -39,6 +39,7 @@ from fairstats.report.page_output import (
 )
 from fairstats.report.plot_style import plot_theme
 from fairstats.report.tables import (
+    as_label,
     breakable,
     figure_cell,
     labels_of,
@@ -249,7 +250,7 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     heading = "Prompt and snippets"
     table = written_table(rows, labels, name=name, stub="strategy", heading=heading, group="model")
     for label, columns in spanners.items():
-        table = table.tab_spanner(label, columns=[*columns])
+        table = table.tab_spanner(as_label(label), columns=[*columns])
     return table
 
 
