@@ -18,9 +18,21 @@ _PROVIDER = re.compile(
     "|microsoft|mistralai|ollama|openai|openrouter|together|vertex|vertexai|xai|zhipuai"
     "|api|batch|by|eu|free|from|latest|models|us|via"
 )
-# Of the same model: how far it is tried or thinks, and a version at a service (Bedrock's -v1:0).
-_EDITION = re.compile("preview|exp|experimental|high|low|minimal")
-_SERVED = re.compile(r"-v\d+:\d[\w:]*")
+# Of the same model: how far it is tried, thinks or learnt to chat, and the format of its weights.
+_EDITION = re.compile(
+    "preview|exp|experimental|chat|instruct|it|x?high|low|minimal|none|(non)?reasoning"
+    "|(no|non)?thinking|gguf|ggml|awq|gptq|mlx|onnx|fp\\d+|bf16|int[48]|[48]bit"
+)
+# How long a model thinks, except for makers of a model of medium size.
+_MEDIUM = re.compile(r"(?!phi|\w*stral|gpt-?2\b).+-medium")
+# A version at a service (Bedrock's -v1:0), weights as in ollama's :8b-q4_K_M, and settings (T=0).
+_SERVED = re.compile(r"-v\d+:\d[\w:]*|[-:]q\d(-\w)*$|[\w.]+=[^\s,;()-]*")
+# A model of somebody's own training has the name of the one that it was made from.
+_FINE_TUNED = re.compile(r"^ft:([^:]*).*|^fine-?tuned-|-(fine-?tun|ft$|ft-|sft|lora).*")
+# What follows a name as a remark, such as where the model was asked.
+_REMARK = re.compile(
+    r"[(\[{].*?([)\]}]|$)|[,;|@].*|-(via|on|with|using|by|from|at|hosted|served)-.*|-\+-.*"
+)
 _MONTH_NAME = re.compile(
     "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
     "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
@@ -48,40 +60,57 @@ _DATES = [
 
 
 class _ModelName(NamedTuple):
-    """A model's name in small letters and digits, and a snapshot's date; a dot is any digit."""
+    """A model's name in small letters and digits, also without remarks, and a snapshot's date."""
 
     name: str
+    bare: str
+    #: A dot is any digit.
     date: str
 
     def same(self, other: _ModelName) -> bool:
         """Return whether both may name one model; a name without a date has any."""
         pairs = zip(self.date, other.date, strict=False)
         dates = all(a == b or "." in (a, b) for a, b in pairs)
-        return bool(self.name) and self.name == other.name and dates
+        # Two remarks may say which of two models it is: Llama 3 (8B) and Llama 3 (70B).
+        alike = self.name in (other.name, other.bare) or self.bare == other.name
+        return bool(self.name and other.name) and alike and dates
 
 
 def _model_name(name: str) -> _ModelName:
-    # A path such as openrouter/openai/gpt-4o-mini ends with the model.
-    dashed = re.sub(r"\b(\d+)/(\d+)/(\d+)\b", r"\1-\2-\3", fold_name(name))
-    parts = [_bare(part) for part in dashed.split("/")]
-    return next((part for part in reversed(parts) if part.name), _ModelName("", ""))
+    text = _SERVED.sub("", fold_name(name))
+    text = _FINE_TUNED.sub(lambda found: found[1] or "", text)
+    # The plus of Command R+ is part of its name.
+    whole, date = _last_part(re.sub(r"\+(?!\w)", "-plus", text))
+    bare, bare_date = _last_part(re.sub(r"\+(?!\w)", "-plus", _REMARK.sub("", text)))
+    return _ModelName(whole, bare or whole, date or bare_date)
 
 
-def _bare(text: str) -> _ModelName:
+def _last_part(text: str) -> tuple[str, str]:
+    """Return the name and the date at the end of a path such as openrouter/openai/gpt-4o-mini."""
+    dashed = re.sub(r"\b(\d+)/(\d+)/(\d+)\b", r"\1-\2-\3", text)
+    parts = [_without_ends(part) for part in dashed.split("/")]
+    return next((part for part in reversed(parts) if part[0]), ("", ""))
+
+
+def _without_ends(text: str) -> tuple[str, str]:
     """Remove providers, editions and the date of a snapshot from the ends of a name."""
-    words, date = re.findall(r"\w+", _SERVED.sub("", text).replace("_", "-")), ""
+    words, date = re.findall(r"\w+", text.replace("_", "-")), ""
     while words:
         if _PROVIDER.fullmatch(words[-1]):
             del words[-1]
         elif _PROVIDER.fullmatch(words[0]):
             del words[0]
-        elif len(words) > 1 and _EDITION.fullmatch(words[-1]):
+        elif len(words) > 1 and _is_edition(words):
             del words[-1]
         elif not date and (found := _dated(words)):
             words, date = found
         else:
             break
-    return _ModelName("".join(words), date)
+    return "".join(words), date
+
+
+def _is_edition(words: list[str]) -> bool:
+    return bool(_EDITION.fullmatch(words[-1]) or _MEDIUM.fullmatch("-".join(words)))
 
 
 def _dated(words: list[str]) -> tuple[list[str], str] | None:
@@ -100,8 +129,9 @@ def same_model(one: str, other: str) -> bool:
     """Return whether two names may be of the same model, or of a model and its snapshot.
 
     Letter case, blanks, punctuation, look-alikes (see `fold_name`), the provider before or after
-    the name, the date of a snapshot, and endings such as "-preview" or "-high" make no difference.
-    Two different dates do.
+    the name, the date of a snapshot, the size of its thinking or the format of its weights at the
+    end, fine-tuning, and remarks (in parentheses, after a comma, or with "via") make no difference.
+    Two different dates do, and remarks if both names have one.
 
     Examples
     --------
@@ -151,7 +181,7 @@ class ModelNames(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         if name in self._declared:
             return self._declared[name]
-        asked = _model_name(name) if self._names else _ModelName("", "")
+        asked = _model_name(name) if self._names else _ModelName("", "", "")
         for declared, value in self._names:
             if declared.same(asked):
                 return value
