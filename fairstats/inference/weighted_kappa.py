@@ -11,8 +11,10 @@ from fairstats.inference._checks import check_alpha, check_counts, check_numbers
 from fairstats.inference.crossed_means import wilson_limits
 from fairstats.inference.unit_means import checked_limits, effective_number, score_limits
 
-# Relative to the squared span of the levels, smaller numbers are rounding error.
+# Relative to the squared range of the levels, smaller numbers are rounding error.
 _ROUNDING = 1e-9
+# No disagreement is expected that is larger than this many times the range of the levels.
+_FURTHEST = 4.0
 # With more units that disagree, the jackknife is accurate.
 _FEW = 30
 
@@ -68,7 +70,8 @@ def weighted_kappa(
     If few units disagree, the jackknife is too narrow; if none does, it is a point. So the limits
     reach at least as far as 1 − D / D_e, with D the score limits of D_o as in `unit_mean`, and D_e
     held fixed. These are used if less than half of the units disagree, and effectively
-    (Σ r)² / Σ r² < 30 of them, with r a unit's Σ (a − b)².
+    (Σ r)² / Σ r² < 30 of them, with r a unit's Σ (a − b)². An unseen difference is at most that of
+    the limits, and 4 times the range of all levels: limits far from them change little.
 
     With equal means and variances, κ is Pearson's correlation. It is also Lin's coefficient of
     concordance. Among levels that vary little, κ is low even if nearly all pairs agree.
@@ -92,7 +95,6 @@ def weighted_kappa(
     [0.806, 0.688, 0.883]
     """
     alpha, (lowest, highest) = check_alpha(alpha), checked_limits(limits)
-    span = highest - lowest
     x = check_numbers("a", a, low=lowest, high=highest, example=f"{lowest:g}")
     y = check_numbers("b", b, low=lowest, high=highest, example=f"{lowest:g}")
     (many,) = check_counts(counts=np.ones(x.shape, np.int64) if counts is None else counts)
@@ -100,8 +102,13 @@ def weighted_kappa(
         raise ValueError(
             f"a, b and counts must have one shape (n,); got {x.shape}, {y.shape} and {many.shape}"
         )
-    # Centred, so that squares lose no digits.
-    x, y = ((level - (lowest + highest) / 2) / span for level in (x, y))
+    # Centred, so that squares lose no digits. Limits may be far from all levels.
+    ends = np.concatenate([one[many > 0] for one in (x, y)]) if many.any() else np.zeros(1)
+    least, span = float(ends.min()), float(np.ptp(ends))
+    if span <= 1e-12 * float(np.abs(ends).max()):
+        span = highest - lowest
+    x, y = ((level - least) / span - 0.5 for level in (x, y))
+    furthest = min((highest - lowest) / span, _FURTHEST) ** 2
     sums = np.column_stack([np.ones(len(x)), x, y, x**2, y**2, x * y])
     if units is None:
         weights = many.astype(np.float64)
@@ -115,14 +122,19 @@ def weighted_kappa(
         sums, weights = summed, np.ones(len(summed))
     there = (weights > 0) & (sums[:, 0] > 0)
     sums, weights = sums[there], weights[there]
-    estimate, low, high, method = _kappa(sums, weights, alpha)
+    estimate, low, high, method = _kappa(sums, weights, furthest, alpha)
     n = np.asarray(int(weights.sum()))
     sides = np.asarray(low), np.asarray(high)
     return Estimate(np.asarray(estimate), *sides, 1 - alpha, method, n)
 
 
-def _kappa(sums: FloatArray, many: FloatArray, alpha: float) -> tuple[float, float, float, str]:
-    """Return kappa, its limits and their method from each unit's sums of powers."""
+def _kappa(
+    sums: FloatArray, many: FloatArray, furthest: float, alpha: float
+) -> tuple[float, float, float, str]:
+    """Return kappa, its limits and their method from each unit's sums of powers.
+
+    `furthest` is the largest squared difference of a pair that was not seen.
+    """
     n_units = float(many.sum())
     if n_units == 0:
         return float("nan"), -1.0, 1.0, "none (no pairs)"
@@ -152,7 +164,8 @@ def _kappa(sums: FloatArray, many: FloatArray, alpha: float) -> tuple[float, flo
     differing = effective_number(parts, many)
     if many @ differs < n_units / 2 and differing < _FEW:
         largest = n_units * float(many @ sums[:, 0] ** 2) / total[0] ** 2
-        closer, further = score_limits(parts, many, differing, largest, 0.0, (0.0, 1.0), alpha)
+        ends = 0.0, furthest
+        closer, further = score_limits(parts, many, differing, largest, 0.0, ends, alpha)
         wider = 1 - further / expected, min(1 - closer / expected, 1.0)
         if wider[0] < low or wider[1] > high:
             method = "jackknife, at least by score limits of the disagreement"

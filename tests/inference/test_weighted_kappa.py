@@ -57,6 +57,21 @@ def test_variation_in_one_unit_leaves_kappa_unknown():
     assert found.ci == (-1, 1)
 
 
+@pytest.mark.parametrize("differing", [12, 200])
+def test_limits_far_from_all_scores_cost_no_agreement(differing):
+    rng = np.random.default_rng(1)
+    key = rng.integers(0, 29, 200)
+    given = key.copy()
+    given[:differing] = rng.integers(0, 29, differing) if differing < 99 else (key + 1) % 29
+    near, *far = (
+        weighted_kappa(given, key, limits=limits)
+        for limits in ((0, 28), (0, 1e3), (0, 1e6), (-1e9, 1e9))
+    )
+    for found in far:
+        assert found.estimate == pytest.approx(float(near.estimate))
+        assert found.ci == pytest.approx(near.ci, abs=0.03)
+
+
 @pytest.mark.parametrize("n", [10, 50, 190])
 def test_perfect_agreement_is_not_certain(n):
     levels = np.tile([1, 2, 3, 4, 5], n // 5)
