@@ -13,6 +13,7 @@ from fairstats._lib.table_schemas import (
     Rule,
     TableSchema,
     optional,
+    printable,
     text_rule,
 )
 
@@ -50,6 +51,15 @@ def _is_time(text: str) -> bool:
         return False
 
 
+# Pages add such marks to names, and explain them below. A rank of LoRA is a setting.
+_MARK = r"[*†‡§¶\u204e\u2051\u2055\u2217\u22c6\u25a0-\u27bf\u2b00-\u2bff]"
+_RESULT = r"\b(equivalent|disparity|inconclusive)\b|^(?!.*lora).*\brank(ed)?[\W_]*\d"
+_LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
+_MODEL = printable(
+    200,
+    re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE),
+    "no mark or result of a board such as †, “rank 1” or “equivalent”",
+)
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
@@ -63,6 +73,9 @@ _NOT_NEGATIVE = Rule(lambda numbers: numbers >= 0, "must not be negative")
 ANSWERS = TableSchema(
     {
         **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
+        "benchmark_version": Column("str", _LABEL),
+        "model": Column("str", _MODEL),
+        "strategy": Column("str", _LABEL),
         "sample": Column("int64", _NOT_NEGATIVE),
         "answer": Column("str", _ANSWER, nullable=True),
         # Needed for kinds of answers with a right one, see `fairstats.benchmarks.kinds`.

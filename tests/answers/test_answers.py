@@ -111,6 +111,11 @@ def test_good_answers_pass_and_get_their_types():
     assert given["sample"].tolist() == [0, "3"], "the frame that was handed over is not changed"
 
 
+@pytest.mark.parametrize("name", ["Llama-3-8B (LoRA, rank 16)", "Command R+", "Rank-R1-7B", "a #1"])
+def test_names_that_only_resemble_results_are_accepted(name):
+    assert set(check_answers(rows({"model": name}))["model"]) == {name}
+
+
 @pytest.mark.parametrize("status", STATUSES)
 def test_answer_is_present_exactly_if_status_is_ok(status):
     right, wrong = ("A", None) if status == "ok" else (None, "A")
@@ -128,6 +133,12 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("model", "a\x1b[2Jb", "printable characters"),
         ("model", "a\nb", "printable characters"),
         ("model", "a\u202eb", "printable characters"),
+        *[("model", f"GPT-4o {mark}", "no mark") for mark in "*†‡§◆◇▲●"],
+        ("model", "GPT-4o (rank 1, equivalent)", "no mark or result"),
+        ("model", "GPT-4o \N{EM DASH} Rank 1\N{EN DASH}2", "no mark or result"),
+        ("model", "GPT-4o: no disparity", "no mark or result"),
+        ("strategy", "plain ‡", "no mark"),
+        ("benchmark_version", "1*", "no mark"),
         ("model", "a\u2066b", "printable characters"),
         ("model", "a\x85b", "printable characters"),
         ("model", "a\x9bb", "printable characters"),
