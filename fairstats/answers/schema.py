@@ -51,8 +51,8 @@ def _is_time(text: str) -> bool:
         return False
 
 
-# Pages add such marks to names, and explain them below. A rank of LoRA is a setting.
-_MARK = r"[*†‡§¶\u204e\u2051\u2055\u2217\u22c6\u25a0-\u27bf\u2b00-\u2bff]"
+# Pages add such marks to names, and papers asterisks at the end. A rank of LoRA is a setting.
+_MARK = r"[†‡§¶\u25a0-\u27bf\u2b00-\u2bff]|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
 _RESULT = r"\b(equivalent|disparity|inconclusive)\b|^(?!.*lora).*\brank(ed)?[\W_]*\d"
 _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
 _MODEL = printable(

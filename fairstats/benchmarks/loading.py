@@ -354,11 +354,24 @@ def _is_replaced(benchmark: Benchmark, key: str) -> bool:
 
 @cache
 def _known_names() -> dict[str, Path]:
-    return {_letters(name): path for name, path in builtin_benchmarks().items()}
+    known = {}
+    for name, path in builtin_benchmarks().items():
+        known |= {_letters(text): path for text in (name, read_toml(path)["title"])}
+    return known
+
+
+# With such words, readers would still take it for the benchmark that they know.
+_QUALIFIER = re.compile(
+    r"v|v?[\d.]+|a|the|benchmark|copy|corrected|data|dataset|edition|final|full|latest|new|official"
+    r"|original|real|release|revised|set|standard|update|updated|verified|version"
+)
 
 
 def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", fold_name(text))
+    """Return the letters of a name or title without versions and words that say nothing else."""
+    words = re.split(r"[\W_]+", fold_name(text))
+    joined = "".join(word for word in words if not _QUALIFIER.fullmatch(word))
+    return re.sub(r"v?\d+$", "", joined)
 
 
 def _no_such_benchmark(name: str, remedy: str) -> InputError:

@@ -75,13 +75,32 @@ def test_file_with_a_built_in_name_is_refused(copied, replaced):
     assert "choose another name" in problem.remedy
 
 
-@pytest.mark.parametrize("title", ["FairMedQA", "Fair-MedQA.", "demo"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "FairMedQA",
+        "Fair-MedQA.",
+        "demo",
+        "FairMedQA v1",
+        "FairMedQA (official)",
+        "The FairMedQA benchmark, version 2.0",
+        "Official FairMedQA 2026",
+        "MIRAGE: MedQA-US v1",
+        "Demonstration items (new)",
+    ],
+)
 def test_title_that_names_a_built_in_benchmark_is_refused(copied, title):
     path = copied(name='name = "mine"', title=f'title = "{title}"')
     with pytest.raises(InputError, match=REPLACED) as refused:
         load_benchmark(path)
     (problem,) = refused.value.problems
     assert (problem.column, problem.value) == ("title", title)
+
+
+@pytest.mark.parametrize("title", ["FairMedQA in German", "FairMedQA-Hard", "Demo of a ward", "v1"])
+def test_title_that_says_how_it_differs_from_a_built_in_benchmark_is_accepted(copied, title):
+    copy = load_benchmark(copied(name='name = "mine"', title=f'title = "{title}"'))
+    assert copy.title == title
 
 
 @pytest.mark.parametrize(
