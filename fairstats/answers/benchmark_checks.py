@@ -12,7 +12,7 @@ from fairstats._lib.safe_names import has_hidden_characters, posing_letters, sam
 from fairstats.answers.engine_frames import absent_keys, not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
-from fairstats.answers.strategies import strategy_label
+from fairstats.answers.strategies import read_strategy, shown_as, strategy_label
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 
@@ -200,6 +200,14 @@ def _cell_problems(
             f"contains letters that look like Latin letters but are not: {codes}",
             "use Latin letters",
         )
+    if "context_sha256" in answers:
+        plain = [n for n in answers["strategy"].unique() if not read_strategy(str(n)).retriever]
+        report(
+            answers["context_sha256"].notna() & answers["strategy"].isin(plain),
+            "strategy",
+            "names no snippets, but context_sha256 says that the prompt had some",
+            "name retriever and number, e.g. plain+bm25@10",
+        )
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
@@ -286,6 +294,10 @@ def same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
         if column == "strategy":
             # "cot" is shown as "reasoning first", which another strategy could be named.
             groups = list(dict.fromkeys([*groups, *same_looking(names, strategy_label)]))
+            # So are snippets and votes, which a release must know of, also without another name.
+            seen = {name: shown_as(name) for name in names}
+            named = {name for group in groups for name in group}
+            groups += [(name, one.name) for name, one in seen.items() if one and name not in named]
         for group in groups[:_MOST_NAMES]:
             rows = answers[answers[column].isin(group)]
             shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group[:4])

@@ -231,7 +231,8 @@ def test_missing_answers_are_named_as_the_obstacle(check, fair):
 
 
 def test_majority_votes_are_refused(check, fair):
-    for name in ("majority_vote", "majority_vote(cot)+bm25@10", "Majority-Vote"):
+    names = "majority_vote", "majority_vote(cot)+bm25@10", "Majority-Vote", "plain, majority vote"
+    for name in names:
         with pytest.raises(InputError, match="are majority votes, so groups cannot differ"):
             check(fair.assign(strategy=name), LIMITS)
 
