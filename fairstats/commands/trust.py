@@ -301,7 +301,7 @@ def check_table(
         typer.Option(help="Version of McNemar's test (default: each is tried)."),
     ] = None,
     rounding: Annotated[
-        Literal["half_up", "half_even", "half_either", "truncated"] | None,
+        Literal["half_up", "half_even", "half_either", "truncated", "truncated_either"] | None,
         typer.Option(help="How figures were rounded (default: each is tried)."),
     ] = None,
     max_missing: Annotated[

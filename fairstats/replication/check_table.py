@@ -26,6 +26,7 @@ from fairstats.replication.printed_figures import (
     read_rows,
 )
 from fairstats.replication.table_readings import (
+    LAST,
     ROUNDINGS,
     TESTS,
     Change,
@@ -189,9 +190,10 @@ def check_table(
         Metrics of further columns; ``"ignore"`` for a column that is not a figure.
     test : {"exact", "midp", "asymptotic", "asymptotic_cc"}, optional
         The version of McNemar's test (see `mcnemar`). By default, each is tried.
-    rounding : {"half_up", "half_even", "half_either", "truncated"}, optional
+    rounding : {"half_up", "half_even", "half_either", "truncated", "truncated_either"}, optional
         How figures were rounded. ``half_either``: an exact tie may go either way, as in most
-        software, which rounds the nearest binary number. By default, each is tried.
+        software, which rounds the nearest binary number. ``truncated_either``: for the same reason,
+        an exact figure may be cut one unit too low. By default, each is tried, this one last.
     max_missing : int, optional
         The highest number of missing answers in a group to try. By default, a tenth of n, at most
         40.
@@ -247,7 +249,8 @@ def check_table(
     '0.8752'
     """
     tests = TESTS if test is None else (check_choice("test", test, TESTS),)
-    roundings = ROUNDINGS if rounding is None else (check_choice("rounding", rounding, ROUNDINGS),)
+    known = (*ROUNDINGS, LAST)
+    roundings = ROUNDINGS if rounding is None else (check_choice("rounding", rounding, known),)
     if n is not None:
         n = check_whole("n", n, most=MAX_PAIRS, example=801)
     if max_missing is not None:
@@ -299,6 +302,9 @@ def _notes(row: CheckedRow) -> Iterator[str]:
         yield f"{found.same} equal"
     if row.mirror_images and (found.correct or found.table):
         yield f"the figures are the same with {' or '.join(row.mirror_images)} exchanged"
+    ways = {reading.rounding for reading in found.readings}
+    if ways and ways <= {"truncated", LAST}:
+        yield f"possible if figures were cut{' by software' * (LAST in ways)}, not rounded"
     if found.verdict == "possible_with_missing":
         numbers = (f"{a} and {b} answers, {m} pairs" for a, b, m in found.missing[:3])
         yield f"possible with {' or '.join(numbers)}"

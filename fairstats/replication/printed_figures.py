@@ -23,7 +23,9 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.untrusted_files import SPLIT, read_once
 from fairstats._lib.untrusted_tables import csv_header, load_csv, repeated_columns
 
-Rounding: TypeAlias = Literal["half_up", "half_even", "half_either", "truncated"]
+Rounding: TypeAlias = Literal[
+    "half_up", "half_even", "half_either", "truncated", "truncated_either"
+]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -149,7 +151,7 @@ class Figure:
 
         Parameters
         ----------
-        rounding : {"half_up", "half_even", "half_either", "truncated"}
+        rounding : {"half_up", "half_even", "half_either", "truncated", "truncated_either"}
             How the figure was rounded. Signs are ignored: half up and truncation of −0.25 give −0.3
             and −0.2.
         change : int
@@ -175,9 +177,11 @@ def _limit(units: int, rounding: Rounding, *, upper: bool) -> tuple[Fraction, bo
     """Return an end of what is rounded to a number of units, and whether the end is included."""
     outward = (units >= 0) if upper else (units <= 0)
     side = 1 if upper else -1
-    if rounding == "truncated":
-        # Away from zero everything up to the next unit is cut off; towards zero nothing is.
-        return (Fraction(units + side), False) if outward else (Fraction(units), True)
+    if rounding in ("truncated", "truncated_either"):
+        # Away from zero everything up to the next unit is cut off; towards zero nothing is. Binary
+        # numbers can be too small: 0.74 - 0.54 is below 0.2, and may be cut to 0.1.
+        next_in = rounding == "truncated_either"
+        return (Fraction(units + side), next_in) if outward else (Fraction(units), True)
     included = {"half_up": not outward, "half_even": units % 2 == 0, "half_either": True}[rounding]
     return units + Fraction(side, 2), included
 

@@ -21,7 +21,9 @@ from fairstats.replication.printed_figures import Figure, Range, Rounding
 
 Verdict: TypeAlias = Literal["impossible", "possible", "unique", "possible_with_missing"]
 
-ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
+ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)[:-1]
+#: Tried if no other rounding gives a table: without it, figures of honest software are impossible.
+LAST: Rounding = "truncated_either"
 TESTS: tuple[McNemarMethod, ...] = ("exact", "midp", "asymptotic", "asymptotic_cc")
 #: What may be exchanged in a table if the figures are the same afterwards.
 GROUPS, ANSWERS = "groups", "right and wrong answers"
@@ -33,7 +35,7 @@ class Reading:
 
     Attributes
     ----------
-    rounding : {"half_up", "half_even", "half_either", "truncated"}
+    rounding : {"half_up", "half_even", "half_either", "truncated", "truncated_either"}
         The rounding.
     test : {"exact", "midp", "asymptotic", "asymptotic_cc"} or None
         The test; None for a row without p-value.
@@ -151,17 +153,9 @@ class Judgement:
 
 def judge(row: Row, most_missing: int) -> Judgement:
     """Search the tables of a row; if there are none, search with missing answers."""
-    searched: dict[Hashable, Search] = {}
-    found = []
-    for rounding, test in row.tried():
-        ranges = row.ranges(rounding)
-        runs = runs_of(ranges, row.n, test or TESTS[0])
-        others = (_same_counts(name, one, row.n) for name, one in ranges.items())
-        key = (runs.first.tobytes(), runs.last.tobytes(), *others)
-        if key not in searched:
-            searched[key] = search(ranges, row.n, test or TESTS[0])
-        if searched[key].n_tables:
-            found.append((Reading(rounding, test, searched[key].n_tables), searched[key]))
+    found = _explained(row)
+    if not found and "truncated" in row.roundings and len(row.roundings) > 1:
+        found = _explained(replace(row, roundings=(LAST,)))
     if not found:
         missing = fewest_missing(row.alternatives(), row.n, min(most_missing, row.n - 1))
         verdict: Verdict = "possible_with_missing" if missing else "impossible"
@@ -178,6 +172,22 @@ def judge(row: Row, most_missing: int) -> Judgement:
         same.pop() if len(same) == 1 else None,
         table,
     )
+
+
+def _explained(row: Row) -> list[tuple[Reading, Search]]:
+    """Return the readings that explain a row, with their tables."""
+    searched: dict[Hashable, Search] = {}
+    found = []
+    for rounding, test in row.tried():
+        ranges = row.ranges(rounding)
+        runs = runs_of(ranges, row.n, test or TESTS[0])
+        others = (_same_counts(name, one, row.n) for name, one in ranges.items())
+        key = (runs.first.tobytes(), runs.last.tobytes(), *others)
+        if key not in searched:
+            searched[key] = search(ranges, row.n, test or TESTS[0])
+        if searched[key].n_tables:
+            found.append((Reading(rounding, test, searched[key].n_tables), searched[key]))
+    return found
 
 
 def _same_counts(name: str, allowed: Range, n: int) -> Hashable:

@@ -15,13 +15,14 @@ import pytest
 
 from fairstats import check_table
 from fairstats.replication.check_table import pass_rate
-from fairstats.replication.table_readings import ROUNDINGS, TESTS
+from fairstats.replication.table_readings import LAST, ROUNDINGS, TESTS
 
 MODES = {
     "half_up": (ROUND_HALF_UP,),
     "half_even": (ROUND_HALF_EVEN,),
     "half_either": (ROUND_HALF_UP, ROUND_HALF_DOWN),
     "truncated": (ROUND_DOWN,),
+    LAST: (ROUND_DOWN,),
 }
 MARGINAL = ("accuracy_a", "accuracy_b", "ad", "accuracy_difference", "cohens_h")
 FIGURES = (*MARGINAL, "cfr", "p", "odds_ratio")
@@ -99,6 +100,8 @@ def published(value: Fraction | float, decimals: int, rounding: str) -> frozense
     else:
         scaled = Decimal(value) * 10**decimals
     units = {scaled.quantize(Decimal(1), mode) for mode in MODES[rounding]}
+    if rounding == LAST and scaled and scaled == round(scaled):
+        units |= {scaled - (1 if scaled > 0 else -1)}
     return frozenset(one.scaleb(-decimals) + 0 for one in units)
 
 
@@ -142,7 +145,7 @@ def images(table, given, signed=False):
 
 def agree(row: dict[str, str], n: int) -> str:
     """Check a row against enumeration; return the verdict."""
-    found = list(explaining(row, n))
+    found = list(explaining(row, n)) or list(explaining(row, n, (LAST,)))
     checked = check_table(pd.DataFrame([row]), n=n, max_missing=0).rows[0]
     readings = {(one.rounding, one.test): one.n_tables for one in checked.judgement.readings}
     expected: dict = {}
@@ -214,6 +217,25 @@ def test_one_rounding_must_explain_the_whole_row():
         assert check_table(pd.DataFrame([row]), n=3, max_missing=0).rows[0].verdict == verdict
     mixed = pd.DataFrame([{"accuracy_a": "0.66", "accuracy_b": "0.67"}])
     assert check_table(mixed, n=3, max_missing=0).rows[0].verdict == "impossible"
+
+
+def test_figures_cut_by_software_are_possible_and_said_to_be_cut():
+    # 0.74 - 0.54 is 0.19999999999999996 in binary numbers.
+    figures = {"accuracy_a": 0.74, "accuracy_b": 0.54, "accuracy_difference": 0.74 - 0.54}
+    row = {name: f"{math.trunc(x * 10**4) / 10**4:.4f}" for name, x in figures.items()}
+    assert row["accuracy_difference"] == "0.1999"
+    found = check_table(pd.DataFrame([row]), n=50, max_missing=0).rows[0]
+    assert found.verdict == "possible"
+    assert {one.rounding for one in found.judgement.readings} == {LAST}
+    assert found.note.endswith("cut by software, not rounded")
+    exact = check_table(pd.DataFrame([row | {"accuracy_difference": "0.2000"}]), n=50).rows[0]
+    assert "cut" not in exact.note
+    lower = check_table(
+        pd.DataFrame([row | {"accuracy_difference": "0.1998"}]), n=50, max_missing=0
+    )
+    assert lower.rows[0].verdict == "impossible"
+    cut = check_table(pd.DataFrame({"accuracy_a": ["0.66"]}), n=3, max_missing=0).rows[0]
+    assert cut.note.endswith("possible if figures were cut, not rounded")
 
 
 def software_rows(n: int, decimals: int):
