@@ -356,7 +356,9 @@ def _is_replaced(benchmark: Benchmark, key: str) -> bool:
 def _known_names() -> dict[str, Path]:
     known = {}
     for name, path in builtin_benchmarks().items():
-        known |= {_letters(text): path for text in (name, read_toml(path)["title"])}
+        # The demonstration is made to be copied: its title names no known benchmark.
+        title = name if name == "demo" else read_toml(path)["title"]
+        known |= {_letters(text): path for text in (name, title)}
     return known
 
 

@@ -86,7 +86,6 @@ def test_file_with_a_built_in_name_is_refused(copied, replaced):
         "The FairMedQA benchmark, version 2.0",
         "Official FairMedQA 2026",
         "MIRAGE: MedQA-US v1",
-        "Demonstration items (new)",
     ],
 )
 def test_title_that_names_a_built_in_benchmark_is_refused(copied, title):
