@@ -40,7 +40,7 @@ from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import MIXED, SELECTED, why_uninformative
-from fairstats.estimates.same_variants import DIFFERENT, flip_marks, is_declared, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -558,6 +558,9 @@ def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> st
         return MIXED
     if questions:
         return "the questions are different"
+    versions = ((side.unit["benchmark_version"], side.grid.benchmark) for side in sides)
+    if not all(is_declared(*one) for one in versions) and SAME not in flips:
+        return "the benchmark does not declare the version"
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
 
 

@@ -267,6 +267,17 @@ def test_other_benchmark_version_is_refused_unless_allowed(answers):
     assert set(table["benchmark_version"]) == {"0 → 1"}
 
 
+def test_undeclared_version_gets_no_verdict(answers, demo):
+    old = answers(["AB"] * 40 + ["AA"] * 100 + ["BB"] * 60, model="old", benchmark_version="panel")
+    new = answers(["AB"] * 4 + ["AA"] * 170 + ["BB"] * 26, model="new", benchmark_version="panel")
+    table = compare(old, new)
+    assert set(table["verdict"]) == {"unclear"}
+    assert set(table["verdict_reason"]) == {"the benchmark does not declare the version"}
+    own = replace(demo, name="own", answer_keys={}, versions={"panel": "Panel"})
+    named = [side.assign(benchmark="own") for side in (old, new)]
+    assert set(compare(*named, benchmarks=[own])["verdict"]) == {"win-win"}
+
+
 def test_other_benchmark_is_refused(answers, three_groups):
     new = answers(["AAB"], groups=("white", "black", "asian"), benchmark="three")
     with pytest.raises(InputError, match="different benchmarks"):
