@@ -103,6 +103,13 @@ def test_first_page_has_facts_and_ticks(release, drawn):
     assert "Second reviewer" in empty
 
 
+@pytest.mark.parametrize(("days", "before"), [(-400, True), (-2, True), (-1, False), (30, False)])
+def test_audit_dated_before_the_release_is_stated(release, drawn, days, before):
+    day = (release.created_at + pd.Timedelta(days=days)).date()
+    said = drawn(show_summary, AuditReport(release, NAME, AuditFacts(audited=day)), [])
+    assert ("is before the day on which this release was published" in said) == before
+
+
 ANSWERED = {
     "benchmark": "demo",
     "benchmark_version": "1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from fairstats._lib.formatting import (
@@ -258,6 +259,10 @@ def _show_statement(report: AuditReport) -> None:
         ):
             if text:
                 show_markdown(f"{title}: {plain(text)}")
+        published = report.release.created_at
+        # In the auditor's time zone, the release may be a day younger.
+        if facts.audited and facts.audited < (published - timedelta(days=1)).date():
+            show_markdown(plain(labels["early"].format(day=published.date())))
         signature = labels["signed"] if report.signed else ""
         day = f"{facts.audited}" if facts.audited else ""
         _show_line(labels["auditor"], (facts.auditor or "", signature, day))
