@@ -354,7 +354,7 @@ def _is_replaced(benchmark: Benchmark, key: str) -> bool:
 
 @cache
 def _known_names() -> dict[str, Path]:
-    known = {}
+    known: dict[str, Path] = {}
     for name, path in builtin_benchmarks().items():
         # The demonstration is made to be copied: its title names no known benchmark.
         title = name if name == "demo" else read_toml(path)["title"]

@@ -194,6 +194,25 @@ def refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
         raise InputError(problems)
 
 
+def refuse_unused(answers: pd.DataFrame, retrievals: pd.DataFrame, path: str) -> None:
+    """Refuse retrievals that none of these answers was generated with."""
+    used = {(*key[:2], strategy.retriever) for key, strategy in asked_with(answers).items()}
+    given = retrievals[["benchmark", "benchmark_version", "retriever"]].astype("str")
+    problems = [
+        Problem(
+            path,
+            f"has retrievals for {benchmark}, version {version}, that no answer here names",
+            "remove them, or name the strategies of these answers, e.g. plain+bm25@10",
+            column="retriever",
+            value=retriever,
+        )
+        for benchmark, version, retriever in given.drop_duplicates().itertuples(index=False)
+        if (benchmark, version, retriever) not in used
+    ]
+    if problems:
+        raise InputError(problems)
+
+
 def refuse_blocked(
     of: ReleaseInputs, screening: pd.DataFrame, reasons: Mapping[str, str]
 ) -> dict[str, str]:

@@ -23,8 +23,9 @@ from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.publishing.diff import verdict_changes
-from fairstats.publishing.inputs import read_used, refuse_without
+from fairstats.publishing.inputs import read_used, refuse_unused, refuse_without
 from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.retrieval.retrievals_table import read_retrievals
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
 from fairstats.submissions.declaration import NOT_KNOWN
@@ -223,6 +224,8 @@ def check_submission(
         lists = read_used(files, answers if own else pd.concat([others, answers]), known)
         if retrievals is not None:
             refuse_without(answers, lists)
+        if submission.retrieval_files:
+            refuse_unused(answers, read_retrievals(submission.retrieval_files), str(path))
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
     declared = submission.declaration.snapshot

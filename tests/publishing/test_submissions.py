@@ -538,6 +538,12 @@ def test_strategy_with_snippets_needs_their_retrievals(board, benchmark, honest,
     write_retrievals(
         lists.assign(text="not for the board"), tmp_path / "in" / "a.retrievals.parquet"
     )
+    (tmp_path / "unused").mkdir()
+    write_answers(honest[0], tmp_path / "unused" / "a.parquet")
+    shutil.copy(tmp_path / "in" / "a.retrievals.parquet", tmp_path / "unused")
+    create_submission(tmp_path / "unused", board / "submissions" / "unused", FACTS)
+    found = check_submission(board / "submissions" / "unused", benchmarks=[benchmark])
+    assert [(one.column, one.value) for one in found.problems] == [("retriever", "bm25")]
     write_answers(asked, tmp_path / "in" / "a.parquet")
     folder = board / "submissions" / "both"
     assert create_submission(tmp_path / "in", folder, FACTS | {"prompts": prompts}) == []
