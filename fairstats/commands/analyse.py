@@ -251,6 +251,20 @@ def compare(
         benchmarks=known,
     )
     print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
+    if not (as_json or as_csv or all(map(_is_released, paths))):
+        both = " and ".join(dict.fromkeys((old, new)))
+        note = f"{both} are answers from your files: no release has them, and nobody screened them."
+        typer.echo(f"{printable(note)} `fairstats screen` does.", err=True)
+
+
+def _is_released(path: Path) -> bool:
+    """Return whether answers are shipped, or from the folder of a release."""
+    from fairstats.answers.files import EXAMPLE
+    from fairstats.release.contents import MANIFEST
+
+    if not path.exists():
+        return str(path) == EXAMPLE
+    return any((folder / MANIFEST).is_file() for folder in (path, path.parent))
 
 
 @commands.command()

@@ -211,6 +211,12 @@ def test_two_versions_are_compared(answers):
     assert done.exit_code == 0
     assert "delta_accuracy" in done.stdout
     assert "model_new: Two" in done.stdout
+    assert "One and Two are answers from your files" in done.stderr
+    released = Path(answers).with_name("manifest.json")
+    released.write_text("{}", encoding="utf-8")
+    done = run("compare", answers, "--old", "One", "--new", "Two")
+    released.unlink()
+    assert "from your files" not in done.stderr
     done = run("compare", answers, "--old", "One", "--new", "Two", "--json")
     assert {row["metric"] for row in json.loads(done.stdout)} == {
         "delta_accuracy",
