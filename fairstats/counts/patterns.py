@@ -133,26 +133,34 @@ class GroupAnswers:
         return self.grid.hits[:, self._columns]
 
     @cached_property
+    def _counts(self) -> npt.NDArray[np.signedinteger[Any]]:
+        """Return wrong, right and all answers, (3, rows, groups), in few bytes.
+
+        They are kept as long as the answers.
+        """
+        return _counted(self._hits)
+
+    @property
     def asked(self) -> IntArray:
         """Return the number of answers, missing ones included, (rows, groups)."""
-        return (self._hits != NOT_ASKED).sum(axis=2, dtype=np.int64)
+        return self._counts[2].astype(np.int64)
 
-    @cached_property
+    @property
     def right(self) -> IntArray:
         """Return the number of right answers, (rows, groups)."""
-        return (self._hits == 1).sum(axis=2, dtype=np.int64)
+        return self._counts[1].astype(np.int64)
 
-    @cached_property
+    @property
     def wrong(self) -> IntArray:
         """Return the number of wrong answers, (rows, groups)."""
-        return (self._hits == 0).sum(axis=2, dtype=np.int64)
+        return self._counts[0].astype(np.int64)
 
-    @cached_property
+    @property
     def samples(self) -> IntArray:
         """Return the number of answers for the group with the most, (rows,)."""
-        return np.maximum(self.asked.max(axis=1), self.least)
+        return np.maximum(self._counts[2].max(axis=1).astype(np.int64), self.least)
 
-    @cached_property
+    @property
     def missing(self) -> IntArray:
         """Return the number of missing answers; a group with fewer rows lacks the rest."""
         return self.samples[:, None] - self.right - self.wrong
@@ -165,7 +173,7 @@ class GroupAnswers:
         """
         return common_copies(self.grid.unit, self.samples, len(self.grid.units))
 
-    @cached_property
+    @property
     def neutral(self) -> IntArray:
         """Return right, wrong and missing answers to the neutralized variant, (rows, 3).
 
@@ -173,10 +181,12 @@ class GroupAnswers:
         """
         if BASELINE not in self.grid.benchmark.attributes:
             return np.tile(np.array([0, 0, 1]), (len(self.grid.unit), 1))
-        hits = self.grid.hits[:, self.grid.columns[BASELINE, NEUTRALIZED]]
-        every = (hits == 1, hits == 0, hits != NOT_ASKED)
-        right, wrong, asked = (own.sum(axis=1) for own in every)
+        wrong, right, asked = self._neutral_counts.astype(np.int64)
         return np.stack([right, wrong, np.maximum(asked, 1) - right - wrong], axis=1)
+
+    @cached_property
+    def _neutral_counts(self) -> npt.NDArray[np.signedinteger[Any]]:
+        return _counted(self.grid.hits[:, self.grid.columns[BASELINE, NEUTRALIZED]])
 
     @cached_property
     def neutral_copies(self) -> IntArray:
@@ -184,7 +194,7 @@ class GroupAnswers:
         samples = self.neutral.sum(axis=1)
         return common_copies(self.grid.unit, samples, len(self.grid.units), _LARGEST_NEUTRAL)
 
-    @cached_property
+    @property
     def neutral_weights(self) -> IntArray:
         """Return the weight of each neutral answer, so that all items count the same, (rows,)."""
         return pair_weights(self.neutral_copies[self.grid.unit], self.neutral.sum(axis=1))
@@ -244,6 +254,14 @@ class GroupAnswers:
         """Return `cells` of two groups by name."""
         places = list(self.attribute.groups)
         return self.cells(places.index(pair[0]), places.index(pair[1]), copies)
+
+
+def _counted(hits: npt.NDArray[np.int8]) -> npt.NDArray[np.signedinteger[Any]]:
+    """Count wrong, right and all answers over the samples, the last axis."""
+    few = np.int8 if hits.shape[-1] < 128 else np.int32
+    return np.stack(
+        [own.sum(axis=-1, dtype=few) for own in (hits == 0, hits == 1, hits != NOT_ASKED)]
+    )
 
 
 def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+import pyarrow
+import pyarrow.parquet
 
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import json_text, write_text
@@ -120,15 +120,30 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
         "isLiveDataset": False,
         **_responsible(release),
         "distribution": [_file(release, name, base) for name in tables],
-        "recordSet": [_records(name, table) for name, table in tables.items()],
+        "recordSet": [_records(name, types) for name, types in tables.items()],
     }
 
 
-def _published(release: Release) -> dict[str, pd.DataFrame]:
-    """Return the tables and inputs that have a row."""
-    there = (name for name in (*_INPUTS, *TABLES) if _path(release, name).is_file())
-    read = ((name, release.table(name)) for name in there)
-    return {name: table for name, table in read if len(table)}
+def _published(release: Release) -> dict[str, dict[str, str]]:
+    """Return the types of the columns of each table and input that has a row."""
+    found = {}
+    for name in (*_INPUTS, *TABLES):
+        if _path(release, name).is_file():
+            with pyarrow.parquet.ParquetFile(_path(release, name)) as file:
+                if file.metadata.num_rows:
+                    found[name] = _types(file)
+    return found
+
+
+def _types(file: pyarrow.parquet.ParquetFile) -> dict[str, str]:
+    """Return the type of each column; the rows of a large table are not read."""
+    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    found = {}
+    for place, field in enumerate(file.schema_arrow):
+        counted = [group.column(place).statistics for group in groups]
+        nulls = any(one is None or one.null_count for one in counted)
+        found[field.name] = _data_type(field.type, nulls)
+    return found
 
 
 def _path(release: Release, name: str) -> Path:
@@ -235,7 +250,7 @@ def _file(release: Release, name: str, base: str) -> dict[str, Any]:
     }
 
 
-def _records(name: str, table: pd.DataFrame) -> dict[str, Any]:
+def _records(name: str, types: dict[str, str]) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -245,24 +260,25 @@ def _records(name: str, table: pd.DataFrame) -> dict[str, Any]:
                 "@type": "cr:Field",
                 "@id": f"{name}/{column}",
                 "name": column,
-                "dataType": _data_type(values),
+                "dataType": kind,
                 "source": {
                     "fileObject": {"@id": f"{name}.parquet"},
                     "extract": {"column": column},
                 },
             }
-            for column, values in table.items()
+            for column, kind in types.items()
         ],
     }
 
 
-def _data_type(values: pd.Series) -> str:
-    if is_bool_dtype(values):
+def _data_type(kind: pyarrow.DataType, nulls: bool) -> str:
+    if pyarrow.types.is_boolean(kind) and not nulls:
         return "sc:Boolean"
-    if is_integer_dtype(values) and values.notna().all():
+    if pyarrow.types.is_integer(kind) and not nulls:
         return "sc:Integer"
     # Readers turn a column of whole numbers with missing ones into floats.
-    return "sc:Float" if is_float_dtype(values) or is_integer_dtype(values) else "sc:Text"
+    number = pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)
+    return "sc:Float" if number else "sc:Text"
 
 
 def dataset_markup(release: Release, root: str = "") -> str:

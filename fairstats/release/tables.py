@@ -179,13 +179,6 @@ def _overlap(of: ReleaseInputs) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else retrieval_overlap(of.retrievals)
 
 
-def _votes(of: ReleaseInputs) -> pd.DataFrame:
-    """Return the votes on choices, which are compared with the key."""
-    choices = [name for name, one in of.benchmarks.items() if one.kind.needs_key]
-    own = of.answers[of.answers["benchmark"].isin(choices)]
-    return vote_counts(own, alpha=of.alpha, benchmarks=of.benchmarks)
-
-
 #: Every table of a release by name, which is also the name of its files.
 TABLES: Mapping[str, ReleaseTable] = {
     "estimates": ReleaseTable(
@@ -261,7 +254,8 @@ TABLES: Mapping[str, ReleaseTable] = {
     "votes": ReleaseTable(
         VOTE_COLUMNS,
         UNIT_COLUMNS,
-        _votes,
+        # Votes on choices are compared with the key.
+        lambda of: vote_counts(of.opened.choices(), alpha=of.alpha),
     ),
     "vignette_findings": ReleaseTable(
         FINDING_COLUMNS,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
+from fairstats.answers.schema import REQUIRED_COLUMNS
 from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_among
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
@@ -114,16 +115,16 @@ def majority_vote(
     >>> majority_vote(answers)[["strategy", "answer"]].values.tolist()
     [['majority_vote', 'C'], ['majority_vote', 'C'], ['majority_vote', 'C']]
     """
-    single = _single(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    names = answers["strategy"].astype("str")
+    single = answers[~names.isin(votes_among(names.unique()))]
     if (single["attribute"] == BASELINE).all():
         raise _nothing_to_vote_on()
-    votes = _votes(single).assign(answer=lambda one: one["vote"])
-    votes["status"] = votes["answer"].notna().map({True: "ok", False: "unparsed"})
-    return _with_votes(single, votes[[*_ITEM, "answer", "status"]], MAJORITY_VOTE)
+    return _with_votes(single, _vote_table(opened), MAJORITY_VOTE)
 
 
 def vote_counts(
-    answers: pd.DataFrame,
+    answers: Any,
     *,
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
@@ -136,7 +137,7 @@ def vote_counts(
 
     Parameters
     ----------
-    answers : pandas.DataFrame
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         Answers; existing votes are left out.
     alpha : float
         1 − confidence level.
@@ -193,14 +194,13 @@ def vote_counts(
     [[1, 1, 1, 0]]
     """
     alpha = check_alpha(alpha)
-    if answers.empty:
+    if isinstance(answers, pd.DataFrame) and answers.empty:
         return _typed([])
-    single = _single(answers, benchmarks)
-    units = single[single["attribute"] != BASELINE].groupby(list(UNIT_COLUMNS), sort=True)
+    opened = open_answers(answers, benchmarks)
     return _typed(
         [
-            dict(zip(UNIT_COLUMNS, unit, strict=True)) | _count(_votes(own), alpha)
-            for unit, own in units
+            dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True)) | _count(votes, alpha)
+            for own, unit, votes in _votes_of(opened)
         ]
     )
 
@@ -230,70 +230,106 @@ def _with_votes(single: pd.DataFrame, votes: pd.DataFrame, collector: str) -> pd
     )
 
 
-def _single(
-    answers: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
-) -> pd.DataFrame:
-    """Return checked answers that are not votes."""
-    open_answers(answers, benchmarks)
-    if answers.duplicated(list(KEY_COLUMNS)).any():
-        row = int(np.flatnonzero(answers.duplicated(list(KEY_COLUMNS)))[0])
-        message, remedy = "the same answer appears twice", "delete one"
-        raise InputError([Problem("<answers>", message, remedy, row=row + 1)])
-    names = answers["strategy"].astype("str")
-    return answers[~names.isin(votes_among(names.unique()))]
+@dataclass(frozen=True, eq=False)
+class _Votes:
+    """The votes of one answer set: one per item and sample, in this order.
+
+    `row` is the item's row in the grid, `most` the number of answers with the most frequent option,
+    `leaders` the number of such options, and `winner` the first of them.
+    """
+
+    row: IntArray
+    sample: IntArray
+    key: IntArray
+    winner: IntArray
+    leaders: IntArray
+    most: IntArray
+    answers: IntArray
+    right: IntArray
 
 
-def _votes(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per item and sample: the spread of answers, and the vote (null if none)."""
-    rows = answers.loc[answers["attribute"] != BASELINE, [*_ITEM, "answer", "answer_key"]]
-    asked = rows.groupby(_ITEM, sort=True)["answer_key"].first()
-    counts = (
-        rows.dropna(subset="answer").groupby([*_ITEM, "answer"], sort=True).size().rename("votes")
+def _votes(grid: Grid, unit: int) -> _Votes | None:
+    """Return the votes of an answer set, or None if it was asked no demographic variant."""
+    span = grid.span(unit)
+    own = [place for (attribute, _), place in grid.columns.items() if attribute != BASELINE]
+    given, numbers = grid.answers[span][:, own], grid.numbers[span][:, own]
+    row, variant, turn = np.nonzero(given != NOT_ASKED)
+    if not len(row):
+        return None
+    answer, number = given[row, variant, turn], numbers[row, variant, turn]
+    samples, place = np.unique(number, return_inverse=True)
+    votes, vote = np.unique(row * len(samples) + place, return_inverse=True)
+    size, there = len(grid.options), answer >= 0
+    cells = vote[there] * size + answer[there]
+    counts = np.bincount(cells, minlength=len(votes) * size).reshape(-1, size)
+    most, asked = counts.max(axis=1), votes // len(samples)
+    key = grid.key[span][asked]
+    return _Votes(
+        asked,
+        samples[votes % len(samples)],
+        key,
+        counts.argmax(axis=1),
+        np.where(most > 0, (counts == most[:, None]).sum(axis=1), 0),
+        most,
+        counts.sum(axis=1),
+        np.where(key < 0, 0, counts[np.arange(len(votes)), key]),
     )
-    counts = counts.reset_index()
-    by_item = counts.groupby(_ITEM)["votes"]
-    leading = counts[counts["votes"] == by_item.transform("max")]
-    winners = leading.groupby(_ITEM).agg(
-        leaders=("answer", "size"), winner=("answer", "first"), most=("votes", "first")
-    )
-    votes = asked.to_frame().join(winners).join(by_item.sum().rename("answers"))
-    votes = votes.reset_index()
-    keyed = counts.merge(votes[[*_ITEM, "answer_key"]], on=_ITEM)
-    keyed = keyed[keyed["answer"] == keyed["answer_key"]]
-    right = keyed.set_index(_ITEM)["votes"].rename("right")
-    votes = votes.join(right, on=_ITEM)
-    whole = ["leaders", "most", "answers", "right"]
-    votes[whole] = votes[whole].fillna(0).astype("int64")
-    return votes.assign(vote=votes["winner"].where(votes["leaders"] == 1))
 
 
-def _count(own: pd.DataFrame, alpha: float) -> dict[str, Any]:
-    decided = own[own["leaders"] == 1]
-    vote_right = (decided["vote"] == decided["answer_key"]).to_numpy(dtype=np.bool_)
-    single = (decided["right"] / decided["answers"]).to_numpy(dtype=np.float64)
-    answered = own[own["answers"] > 0]
-    score = (answered["right"] / answered["answers"]).to_numpy(dtype=np.float64)
-    tie = own["leaders"] > 1
-    items = own["item_id"].nunique()
+def _votes_of(opened: OpenAnswers) -> Iterator[tuple[Grid, int, _Votes]]:
+    """Yield the votes of each answer set that is not itself of votes."""
+    for _, benchmark in sorted(opened.benchmarks.items()):
+        own = item_grid(opened, benchmark)
+        voted = votes_among(own.units["strategy"].unique())
+        for unit, strategy in enumerate(own.units["strategy"]):
+            votes = None if strategy in voted else _votes(own, unit)
+            if votes is not None:
+                yield own, unit, votes
+
+
+def _vote_table(opened: OpenAnswers) -> pd.DataFrame:
+    """Return the vote on each item and sample, as an answer; it is null without a winner."""
+    tables = []
+    for own, unit, votes in _votes_of(opened):
+        options = np.array([*own.options, None], dtype=object)
+        answer = options[np.where(votes.leaders == 1, votes.winner, -1)]
+        columns = {
+            "item_id": own.items[own.span(unit)][votes.row],
+            "sample": votes.sample,
+            "answer": answer,
+            "status": np.where(pd.isna(answer), "unparsed", "ok"),
+        }
+        tables.append(pd.DataFrame(columns).assign(**own.units.iloc[unit]))
+    found = pd.concat(tables, ignore_index=True)[[*_ITEM, "answer", "status"]]
+    return found.astype({name: "str" for name in found if name != "sample"})
+
+
+def _count(own: _Votes, alpha: float) -> dict[str, Any]:
+    decided, answered = own.leaders == 1, own.answers > 0
+    vote_right = own.winner[decided] == own.key[decided]
+    single = own.right[decided] / own.answers[decided]
+    score = own.right[answered] / own.answers[answered]
+    tie = own.leaders > 1
+    items = len(np.unique(own.row))
     n_right = int(vote_right.sum())
     row: dict[str, Any] = {
         "items": items,
-        "n": len(own),
-        "n_unanimous": int(((own["most"] == own["answers"]) & (own["answers"] > 0)).sum()),
+        "n": len(own.row),
+        "n_unanimous": int(((own.most == own.answers) & answered).sum()),
         "n_ties": int(tie.sum()),
-        "n_ties_with_key": int((tie & (own["right"] == own["most"])).sum()),
-        "n_unanswered": int((own["answers"] == 0).sum()),
+        "n_ties_with_key": int((tie & (own.right == own.most)).sum()),
+        "n_unanswered": int((~answered).sum()),
         "n_right": n_right,
-        "n_wrong": len(decided) - n_right,
+        "n_wrong": len(vote_right) - n_right,
         "n_right_against_most": int((vote_right & (single < 0.5)).sum()),
         "score": _mean(score),
-        "winner_share": _mean((decided["most"] / decided["answers"]).to_numpy(dtype=np.float64)),
+        "winner_share": _mean(own.most[decided] / own.answers[decided]),
         "accuracy_vote": _mean(vote_right.astype(np.float64)),
         "accuracy_single": _mean(single),
         "accuracy_gain": _mean(vote_right - single),
         "ci_level": 1 - alpha,
     }
-    if len(own) > items:
+    if len(own.row) > items:
         return row | {"ci_method": "none", "method_note": "several samples per item: no interval"}
     accuracy = wilson(n_right, len(vote_right), alpha=alpha)
     # Rescale from [−1, 1] to [0, 1] and back.

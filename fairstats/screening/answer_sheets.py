@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -326,8 +326,16 @@ class Panel:
         return Popularity(self.layout, len(self.by_model) - len(out), counts)
 
     def others(self, sheet: Sheet) -> Popularity:
-        """Return the answers of all models but the sheet's, with whatever strategy."""
-        return self.once(("others", sheet.family), partial(self.without, sheet.family))
+        """Return the answers of all models but the sheet's, with whatever strategy.
+
+        Only those of the last model are kept: those of all models would fill the memory.
+        """
+        family, found = self._made.get("others", ("", None))
+        if found is None or family != sheet.family:
+            found = self.without(sheet.family)
+            self._made["others"] = (sheet.family, found)
+        popularity: Popularity = found
+        return popularity
 
 
 def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[Panel]:
