@@ -26,7 +26,7 @@ from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.engine_frames import distinct
-from fairstats.answers.files import answer_files, read_answers
+from fairstats.answers.files import answer_files, no_such_snapshot, read_answers
 from fairstats.answers.schema import KEY_COLUMNS, NAME_COLUMNS, REQUIRED_COLUMNS
 from fairstats.answers.schema_checks import check_answers, column_problems
 
@@ -46,6 +46,7 @@ def scan_answers(
     engine: Engine = "duckdb",
     memory_limit: str = MEMORY_LIMIT,
     temp_directory: str | os.PathLike[str] | None = None,
+    snapshot: str | None = None,
 ) -> Any:
     """Open answer files in an engine, for `fairstats.analyze`.
 
@@ -63,6 +64,8 @@ def scan_answers(
         its configuration (``spark.driver.memory``).
     temp_directory : path, optional
         DuckDB's folder for spilled data; by default the system's temporary folder.
+    snapshot : str, optional
+        Keep only the answers of this exact version of a model, as in `fairstats.read_answers`.
 
     Returns
     -------
@@ -90,7 +93,7 @@ def scan_answers(
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r} is unknown; use one of {', '.join(ENGINES)}")
     if engine == "pandas":
-        return read_answers(source)
+        return read_answers(source, snapshot=snapshot)
     files = [path.absolute() for path in answer_files(source)]
     columns, partitioned = _check_files(files, engine)
     answers: Any
@@ -101,7 +104,18 @@ def scan_answers(
         else:
             answers = _in_spark(files, columns, partitioned)
             _check_values(_valid_text(answers), columns)
-    return answers
+        return answers if snapshot is None else _of_snapshot(answers, columns, snapshot)
+
+
+def _of_snapshot(answers: Any, columns: list[str], snapshot: str) -> Any:
+    """Return the answers of a snapshot, which must be there."""
+    import narwhals as nw
+
+    frame = nw.from_native(answers).lazy()
+    there = set(distinct(frame, ["snapshot"])["snapshot"]) if "snapshot" in columns else set()
+    if snapshot not in there:
+        raise InputError([no_such_snapshot(snapshot, there)])
+    return frame.filter(nw.col("snapshot") == snapshot).to_native()
 
 
 @contextmanager

@@ -108,10 +108,15 @@ def _of_snapshot(
     own = [frame[name.eq(snapshot)] for frame, name in zip(frames, names, strict=True)]
     if any(len(frame) for frame in own):
         return own, []
-    there = sorted(pd.concat(names).dropna().unique())
-    remedy = f"use one of {', '.join(there[:20])}" if there else "these answers name no snapshot"
+    return own, [no_such_snapshot(snapshot, pd.concat(names))]
+
+
+def no_such_snapshot(snapshot: str, there: Iterable[str]) -> Problem:
+    """Return the problem that no answer is of a snapshot, with those that there are."""
+    names = sorted({name for name in there if not pd.isna(name)})
+    remedy = f"use one of {', '.join(names[:20])}" if names else "these answers name no snapshot"
     message = "there are no such answers"
-    return own, [Problem("<answers>", message, remedy, column="snapshot", value=snapshot)]
+    return Problem("<answers>", message, remedy, column="snapshot", value=snapshot)
 
 
 def read_answer_file(

@@ -202,6 +202,8 @@ def compare(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark: Benchmarks = None,
+    engine: EngineName = "pandas",
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
 ) -> None:
     """Compare two versions of a model, or two strategies, on the same items.
 
@@ -212,8 +214,8 @@ def compare(
     Questions without groups have one row per benchmark, with gains and losses.
     """
     from fairstats.answers.engine_frames import open_answers
-    from fairstats.answers.files import read_answers
-    from fairstats.comparisons.compare import answers_of_one
+    from fairstats.answers.engines import engine_problems, scan_answers
+    from fairstats.comparisons.compare import answers_of_one, renamed
     from fairstats.comparisons.compare import compare as compare_answers
 
     check_alpha(alpha)
@@ -228,28 +230,27 @@ def compare(
         )
         raise InputError([Problem("--new", "are the answers of --old", remedy, value=new)])
     known = load_given(benchmark)
-    snapshots = dict.fromkeys((old_snapshot, new_snapshot))
-    answers = {name: read_answers(paths, snapshot=name) for name in snapshots}
-    sides = [
-        answers_of_one(answers[one[3]], side, *one[:3])
-        for side, one in zip(("old", "new"), wanted, strict=True)
-    ]
-    for side in sides:
-        open_answers(side, known, only_listed=True)
-    if old == new and old_snapshot != new_snapshot:
-        # The table names the models.
-        sides = [
-            side.assign(model=f"{old} ({one[3]})" if one[3] else old)
-            for side, one in zip(sides, wanted, strict=True)
-        ]
-    table = compare_answers(
-        *sides,
-        missing=missing,
-        alpha=alpha,
-        adjust=adjust,
-        allow_different_items=allow_different_items,
-        benchmarks=known,
-    )
+    # The table names the models.
+    same_name = old == new and old_snapshot != new_snapshot
+    sides = []
+    with engine_problems(engine):
+        answers = {
+            name: scan_answers(paths, engine=engine, memory_limit=memory_limit, snapshot=name)
+            for name in dict.fromkeys((old_snapshot, new_snapshot))
+        }
+        for side, (model, *chosen, snapshot) in zip(("old", "new"), wanted, strict=True):
+            own = answers_of_one(answers[snapshot], side, model, *chosen)
+            if same_name and snapshot:
+                own = renamed(own, f"{model} ({snapshot})")
+            sides.append(open_answers(own, known, only_listed=True))
+        table = compare_answers(
+            *sides,
+            missing=missing,
+            alpha=alpha,
+            adjust=adjust,
+            allow_different_items=allow_different_items,
+            benchmarks=known,
+        )
     print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
     if not (as_json or as_csv or all(map(_is_released, paths))):
         both = " and ".join(dict.fromkeys((old, new)))

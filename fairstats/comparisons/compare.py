@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, keyword, parameter
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct
 from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import (
     COMMON,
@@ -441,38 +441,42 @@ def _unit(row: Mapping[str, Any] | pd.Series) -> Unit:
 
 
 def answers_of_one(
-    answers: pd.DataFrame,
+    answers: Any,
     side: str,
     model: str,
     strategy: str,
     benchmark_version: str | None = None,
-) -> pd.DataFrame:
+) -> Any:
     """Select the answers of one model with one strategy, and of one benchmark version if named.
 
-    `side` is their name in a problem: ``"old"`` or ``"new"``.
+    The answers can be in any engine. `side` is their name in a problem: ``"old"`` or ``"new"``.
 
     Raises
     ------
     InputError
         If there are none; the message lists the available models, strategies or versions.
     """
+    import narwhals as nw
+
     wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
-    own = answers
+    own = nw.from_native(answers).lazy()
     for column, value in wanted.items():
         if value is None:
             continue
-        there = sorted(own[column].unique())
-        own = own[own[column] == value]
-        if own.empty:
+        there = sorted(distinct(own, [column])[column])
+        if value not in there:
             remedy = f"use one of {', '.join(there[:20])}"
-            raise InputError(
-                [
-                    Problem(
-                        f"<{side}>", "there are no such answers", remedy, column=column, value=value
-                    )
-                ]
-            )
-    return own
+            message = "there are no such answers"
+            raise InputError([Problem(f"<{side}>", message, remedy, column=column, value=value)])
+        own = own.filter(nw.col(column) == value)
+    return own.to_native()
+
+
+def renamed(answers: Any, model: str) -> Any:
+    """Return answers under another name of their model, in the engine that holds them."""
+    import narwhals as nw
+
+    return nw.from_native(answers).lazy().with_columns(model=nw.lit(model)).to_native()
 
 
 def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:

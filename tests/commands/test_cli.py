@@ -246,15 +246,18 @@ def test_snapshots_under_one_name_are_compared(tmp_path):
     one, two = (answers_of_models((model,)) for model in ("One", "Two"))
     expected = fairstats.compare(one, two)
     assert table["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
+    assert run(*words, *named, "--csv", "--engine", "duckdb").stdout == done.stdout
 
-    done = run(*words, "--old-snapshot", "m-2025")
-    assert "snapshot = 'm-2025': there are no such answers; use one of m-2026-01" in done.output
+    for engine in ("pandas", "duckdb"):
+        done = run(*words, "--old-snapshot", "m-2025", "--engine", engine)
+        assert "snapshot = 'm-2025': there are no such answers; use one of m-2026-01" in done.output
 
 
-def test_a_model_that_is_not_there_is_named(answers):
-    done = run("compare", answers, "--old", "One", "--new", "Three")
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+def test_a_model_that_is_not_there_is_named(answers, engine):
+    done = run("compare", answers, "--old", "One", "--new", "Three", "--engine", engine)
     assert done.exit_code == 1
-    assert "model = 'Three': there are no" in done.output
+    assert "model = 'Three': there are no such answers; use one of One, Two" in done.output
 
 
 def test_models_are_ranked(answers):
