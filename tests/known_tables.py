@@ -50,7 +50,10 @@ def _digest(of: ReleaseInputs) -> str:
     known = vars(of).get("_digest")
     if known is None:
         digest = hashlib.sha256(repr((of.missing, of.alpha, of.successors)).encode())
-        for frame in (of.answers, of.retrievals, of.ratings, of.measures):
+        stored = not isinstance(of.answers, pd.DataFrame)
+        if stored:
+            digest.update(of.answers.sha256.encode())
+        for frame in (of.units if stored else of.answers, of.retrievals, of.ratings, of.measures):
             digest.update(repr([*frame.dtypes.items()]).encode())
             digest.update(pd.util.hash_pandas_object(frame).to_numpy().tobytes())
         for declared in (*of.benchmarks.values(), *of.rubrics.values()):

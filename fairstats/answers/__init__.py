@@ -12,3 +12,5 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 #: DuckDB spills any excess to disk. Python and its libraries need another 0.3 GB.
 MEMORY_LIMIT = "2GB"
+#: Engines from which a release can be published.
+PublishingEngine = Literal["pandas", "duckdb"]

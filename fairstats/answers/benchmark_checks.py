@@ -89,7 +89,7 @@ def read_valid(
             continue
         # Rows that are there twice can have other problems besides.
         again = repeated_answers(frame, name)
-        problems.extend([*again, *_cell_problems(frame, path=name, known=_known(frame, given))])
+        problems.extend([*again, *part_problems(frame, path=name, known=_known(frame, given))])
         if not again:
             frames.append(frame)
             names.append(name)
@@ -150,7 +150,7 @@ def validate_answers(
     answers = answers.reset_index(drop=True)
     rows = answers.assign(_path=path)
     return [
-        *_cell_problems(answers, path=path, known=known),
+        *part_problems(answers, path=path, known=known),
         *same_looking_problems(rows),
         *_missing_items(rows, known),
     ]
@@ -166,9 +166,10 @@ def _known(answers: pd.DataFrame, given: Mapping[str, Benchmark]) -> dict[str, B
     return known
 
 
-def _cell_problems(
+def part_problems(
     answers: pd.DataFrame, *, path: str, known: Mapping[str, Benchmark | None]
 ) -> list[Problem]:
+    """Return the problems of rows of answers, whichever other rows there are."""
     found: list[tuple[int, Problem]] = []
 
     def report(rows: pd.Series, column: str, message: str, remedy: str) -> None:

@@ -74,9 +74,13 @@ class OpenAnswers:
 
     def choices(self) -> OpenAnswers:
         """Return the answers to benchmarks of choices: figures of right answers alone need them."""
+        return self.only([name for name, one in self.benchmarks.items() if one.kind.needs_key])
+
+    def only(self, names: Sequence[str]) -> OpenAnswers:
+        """Return the answers to some of the benchmarks."""
         import narwhals as nw
 
-        own = {name: one for name, one in self.benchmarks.items() if one.kind.needs_key}
+        own = {name: one for name, one in self.benchmarks.items() if name in names}
         if len(own) == len(self.benchmarks):
             return self
         frame = self.frame.filter(nw.col("benchmark").is_in(list(own)))

@@ -177,6 +177,22 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
     return [name for name in _COLUMNS if name in found], partitioned
 
 
+def read_columns() -> tuple[str, ...]:
+    """Return the columns that an engine reads."""
+    return _COLUMNS
+
+
+def file_columns(path: Path) -> list[str]:
+    """Return the columns of a parquet file.
+
+    Raises
+    ------
+    InputError
+        If it is not one.
+    """
+    return list(_file_schema(path, "duckdb").names)
+
+
 def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
     import pyarrow
     import pyarrow.parquet

@@ -206,7 +206,7 @@ class Trusted:
 
 def read_trusted(paths: list[Path]) -> Trusted:
     """Read releases and answer files."""
-    from fairstats.answers.files import join_answers, read_answer_file, read_answers
+    from fairstats.answers.files import join_answers, read_answers
     from fairstats.answers.schema_checks import duplicate_problems
     from fairstats.release.contents import is_release
     from fairstats.release.manifest import open_release
@@ -214,7 +214,7 @@ def read_trusted(paths: list[Path]) -> Trusted:
     releases = [open_release(path) for path in paths if is_release(path)]
     files = [path for path in paths if not is_release(path)]
     names = [str(release.answers_path) for release in releases]
-    frames = [read_answer_file(release.answers_path) for release in releases]
+    frames = [read_answers(release.answers_path) for release in releases]
     if files:
         names.append(", ".join(map(str, files)))
         frames.append(read_answers(files))

@@ -238,10 +238,10 @@ def compare(
             name: scan_answers(paths, engine=engine, memory_limit=memory_limit, snapshot=name)
             for name in dict.fromkeys((old_snapshot, new_snapshot))
         }
-        for side, (model, *chosen, snapshot) in zip(("old", "new"), wanted, strict=True):
-            own = answers_of_one(answers[snapshot], side, model, *chosen)
-            if same_name and snapshot:
-                own = renamed(own, f"{model} ({snapshot})")
+        for side, one in zip(("old", "new"), wanted, strict=True):
+            own = answers_of_one(answers[one[3]], side, *one[:3])
+            if same_name and one[3]:
+                own = renamed(own, f"{one[0]} ({one[3]})")
             sides.append(open_answers(own, known, only_listed=True))
         table = compare_answers(
             *sides,

@@ -14,9 +14,11 @@ import typer
 
 from fairstats._lib.problems import printable
 from fairstats._lib.stages import Watch
+from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.commands._options import (
     Alpha,
     Benchmarks,
+    MemoryLimit,
     Missing,
     Pairs,
     ReleaseFolder,
@@ -107,6 +109,13 @@ def publish(
     alpha: Alpha = 0.05,
     benchmark: Benchmarks = None,
     rubric_file: RubricFiles = None,
+    engine: Annotated[
+        PublishingEngine,
+        typer.Option(
+            help="duckdb takes answers beyond memory, as parquet, and stores them in several files."
+        ),
+    ] = "pandas",
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
     timings: Annotated[
         bool, typer.Option("--timings", help="Print how long each stage took.")
     ] = False,
@@ -132,6 +141,8 @@ def publish(
             benchmarks=load_given(benchmark),
             rubrics=load_rubric_files(rubric_file),
             models=models,
+            engine=engine,
+            memory_limit=memory_limit,
             watch=watch,
         )
     _print_published(published)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,8 +120,10 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
         "inLanguage": "en",
         "isLiveDataset": False,
         **_responsible(release),
-        "distribution": [_file(release, name, base) for name in tables],
-        "recordSet": [_records(name, types) for name, types in tables.items()],
+        "distribution": [one for name in tables for one in _distribution(release, name, base)],
+        "recordSet": [
+            _records(name, _resource(release, name), types) for name, types in tables.items()
+        ],
     }
 
 
@@ -128,26 +131,41 @@ def _published(release: Release) -> dict[str, dict[str, str]]:
     """Return the types of the columns of each table and input that has a row."""
     found = {}
     for name in (*_INPUTS, *TABLES):
-        if _path(release, name).is_file():
-            with pyarrow.parquet.ParquetFile(_path(release, name)) as file:
-                if file.metadata.num_rows:
-                    found[name] = _types(file)
+        if types := _types(_files(release, name)):
+            found[name] = types
     return found
 
 
-def _types(file: pyarrow.parquet.ParquetFile) -> dict[str, str]:
-    """Return the type of each column; the rows of a large table are not read."""
-    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    found = {}
-    for place, field in enumerate(file.schema_arrow):
-        counted = [group.column(place).statistics for group in groups]
-        nulls = any(one is None or one.null_count for one in counted)
-        found[field.name] = _data_type(field.type, nulls)
-    return found
+def _types(paths: list[Path]) -> dict[str, str]:
+    """Return the type of each column, or nothing without rows; rows are not read."""
+    kinds: dict[str, pyarrow.DataType] = {}
+    nulls: set[str] = set()
+    for path in paths:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            whole = file.metadata
+            for number in range(whole.num_row_groups if whole.num_rows else 0):
+                for place, field in enumerate(file.schema_arrow):
+                    kinds[field.name] = field.type
+                    counted = whole.row_group(number).column(place).statistics
+                    if counted is None or counted.null_count:
+                        nulls.add(field.name)
+    return {name: _data_type(kind, name in nulls) for name, kind in kinds.items()}
+
+
+def _files(release: Release, name: str) -> list[Path]:
+    """Return the parquet files of a table, of which answers can have several."""
+    path = release.answers_path if name == "answers" else _path(release, name)
+    return sorted(path.glob("*.parquet")) if path.is_dir() else [path] * path.is_file()
 
 
 def _path(release: Release, name: str) -> Path:
     return release.path / DOWNLOADS / f"{name}.parquet"
+
+
+def _resource(release: Release, name: str) -> str:
+    """Return the identifier of a table's file, or of the set of its files."""
+    parts = name == "answers" and release.answers_folder.is_dir()
+    return name if parts else f"{name}.parquet"
 
 
 def _responsible(release: Release) -> dict[str, Any]:
@@ -237,20 +255,34 @@ def _about(release: Release) -> _About:
     )
 
 
-def _file(release: Release, name: str, base: str) -> dict[str, Any]:
-    path = _path(release, name)
+def _distribution(release: Release, name: str, base: str) -> Iterator[dict[str, Any]]:
+    """Yield the files of a table, and the set of them if they are several."""
+    files = _files(release, name)
+    yield from (_file(path, path.relative_to(release.path / DOWNLOADS), base) for path in files)
+    if _resource(release, name) == name:
+        yield {
+            "@type": "cr:FileSet",
+            "@id": name,
+            "name": name,
+            "encodingFormat": "application/x-parquet",
+            "includes": f"{name}/*.parquet",
+        }
+
+
+def _file(path: Path, inside: Path, base: str) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        "@id": path.name,
-        "name": path.name,
-        "contentUrl": f"{base}{path.name}",
+        "@id": inside.as_posix(),
+        "name": inside.as_posix(),
+        "contentUrl": f"{base}{inside.as_posix()}",
         "contentSize": f"{path.stat().st_size} B",
         "encodingFormat": "application/x-parquet",
         "sha256": file_sha256(path),
     }
 
 
-def _records(name: str, types: dict[str, str]) -> dict[str, Any]:
+def _records(name: str, resource: str, types: dict[str, str]) -> dict[str, Any]:
+    kind = "fileObject" if resource.endswith(".parquet") else "fileSet"
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -260,13 +292,13 @@ def _records(name: str, types: dict[str, str]) -> dict[str, Any]:
                 "@type": "cr:Field",
                 "@id": f"{name}/{column}",
                 "name": column,
-                "dataType": kind,
+                "dataType": of_column,
                 "source": {
-                    "fileObject": {"@id": f"{name}.parquet"},
+                    kind: {"@id": resource},
                     "extract": {"column": column},
                 },
             }
-            for column, kind in types.items()
+            for column, of_column in types.items()
         ],
     }
 
@@ -322,6 +354,8 @@ def dataset(release: Release, root: str = "") -> dict[str, Any]:
                 "contentUrl": f"{root}{DOWNLOADS}/{name}",
             }
             for name, form in _FORMATS.items()
+            # Those that were published from an engine are in several files.
+            if name != "answers.parquet" or not release.answers_folder.is_dir()
         ],
     }
 

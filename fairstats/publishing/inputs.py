@@ -9,9 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import read_valid
-from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.files import (
     MEASURES_SUFFIX,
     RATINGS_SUFFIX,
@@ -29,6 +31,7 @@ from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
 from fairstats.release.manifest import ALPHAS
+from fairstats.release.stored_answers import StoredAnswers, store_answers
 from fairstats.release.tables import ReleaseInputs
 from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
 from fairstats.retrieval.variant_lists import (
@@ -38,8 +41,9 @@ from fairstats.retrieval.variant_lists import (
     refuse_lacking,
 )
 from fairstats.screening.screen import screen_opened
+from fairstats.submissions.declaration import SUBMISSION_FILE
 from fairstats.submissions.folder import accepted_submissions
-from fairstats.submissions.records import submission_records
+from fairstats.submissions.records import no_submissions, submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
 
 #: The most characters of a reason to publish answers that screening blocks.
@@ -59,6 +63,8 @@ def read_inputs(
     without_retrievals: bool,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
     rubrics: Rubrics,
+    store: Path | None = None,
+    memory_limit: str = MEMORY_LIMIT,
 ) -> tuple[ReleaseInputs, list[dict[str, str]]]:
     """Read the inputs of a release.
 
@@ -66,6 +72,10 @@ def read_inputs(
     ----------
     answers, retrievals, ratings, measures, missing, alpha, without_retrievals, benchmarks, rubrics
         As for `fairstats.publishing.publish.publish`.
+    store : Path, optional
+        An empty folder, if the answers are not read into memory but stored there as parts.
+    memory_limit : str
+        Memory limit of DuckDB, which then counts them.
 
     Returns
     -------
@@ -87,31 +97,62 @@ def read_inputs(
     # Files of retrievals, ratings and measures may be listed among the answers.
     beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX)
     sources = answer_files([path for path in named if not str(path).endswith(beside)])
-    # Each file is read only once. A file that changes during publishing must not skip the checks,
-    # or be published under the hash of other bytes.
-    read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
-    records = submission_records(accepted_submissions(read))
+    if store is None:
+        # Each file is read only once. A file that changes during publishing must not skip the
+        # checks, or be published under the hash of other bytes.
+        read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
+        hashed = {path: file.sha256 for path, file in read.items()}
+        records = submission_records(accepted_submissions(read))
+        frame = read_valid([read[path] for path in sources], benchmarks=given)
+        refuse_unreadable(frame, "<answers>")
+        everything: pd.DataFrame | StoredAnswers
+        everything = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
+    else:
+        _refuse_in_engine(sources, retrieved)
+        # Only the parts are used from here on.
+        hashed = {path: file_sha256(path) for path in sources}
+        everything = store_answers(sources, store, benchmarks=given, memory_limit=memory_limit)
+        changed = [path for path in sources if file_sha256(path) != hashed[path]]
+        if changed:
+            message, remedy = "was changed while it was read", "publish again"
+            raise InputError([Problem(str(path), message, remedy) for path in changed])
+        read = {path: read_once(path) for path in (*judged, *measured)}
+        hashed |= {path: file.sha256 for path, file in read.items()}
+        records = no_submissions()
     # Only the name: the path on the publisher's machine is private.
-    hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
-    frame = read_valid([read[path] for path in sources], benchmarks=given)
-    refuse_unreadable(frame, "<answers>")
-    frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
+    hashes = [{"name": path.name, "sha256": sha256} for path, sha256 in hashed.items()]
+    units = everything if isinstance(everything, pd.DataFrame) else everything.units
     remedy = "remove them: the table `votes` of a release already includes them"
-    if problems := vote_problems(frame, ", ".join(map(str, sources)), remedy):
+    if problems := vote_problems(units, ", ".join(map(str, sources)), remedy):
         raise InputError(problems)
-    known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
-    lists = read_used([read[path] for path in retrieved], frame, known)
+    known = load_benchmarks(units["benchmark"].unique().tolist(), given)
+    lists = read_used([read[path] for path in retrieved], units, known)
     judgements = (
         read_ratings([read[path] for path in judged], rubrics=rubrics) if judged else no_ratings()
     )
     asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
     of_vignettes = _read_measures([read[path] for path in measured], known)
     if not without_retrievals:
-        refuse_without(frame, lists)
+        refuse_without(units, lists)
     of = ReleaseInputs(
-        frame, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
+        everything, lists, judgements, of_vignettes, records, missing, alpha, known, asked_by
     )
     return of, hashes
+
+
+def _refuse_in_engine(sources: Sequence[Path], retrieved: Sequence[Path]) -> None:
+    """Refuse what is only checked against answers in memory."""
+    remedy = "publish without an engine"
+    problems = [
+        Problem(str(path), "is compared only with answers in memory", remedy) for path in retrieved
+    ]
+    problems += [
+        Problem(str(folder), "is a submission, which is only checked in memory", remedy)
+        for folder in sorted({path.parent for path in sources})
+        if (folder / SUBMISSION_FILE).exists()
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _files(
@@ -327,8 +368,7 @@ def _not_overruled(
     blocked = blocked_sets(screening)
     rest = blocked[~blocked["model"].isin([*overruled])]
     if len(rest) < len(blocked) and len(rest):
-        kept = of.answers[~of.answers["model"].isin([*overruled])]
-        again = blocked_sets(screen_opened(open_answers(kept, of.benchmarks)).to_frame())
+        again = blocked_sets(screen_opened(of.without_models(overruled), whole=True).to_frame())
         still = pd.MultiIndex.from_frame(again[list(UNIT_COLUMNS)])
         rest = rest[pd.MultiIndex.from_frame(rest[list(UNIT_COLUMNS)]).isin(still)]
     return [

@@ -8,28 +8,28 @@ import os
 import platform
 import shutil
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import named_errors, unfinished
+from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinished
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
-from fairstats.answers.files import (
-    write_parquet,
-)
+from fairstats.answers import MEMORY_LIMIT, PublishingEngine
+from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.successors import facts_of_models, read_overruled, successors_of
 from fairstats.exports.catalogues import write_croissant
 from fairstats.exports.export import Options
+from fairstats.inference._checks import check_choice
 from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
     Paths,
@@ -120,6 +120,8 @@ def publish(
     rubrics: Rubrics = (),
     models: str | os.PathLike[str] | None = None,
     pages: str | os.PathLike[str] | None = None,
+    engine: PublishingEngine = "pandas",
+    memory_limit: str = MEMORY_LIMIT,
     watch: Watch = unwatched,
 ) -> Published:
     """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
@@ -167,6 +169,13 @@ def publish(
         `fairstats.report.site_settings.read_pages`. The release keeps them.
     renderer : {"auto", "quarto", "builtin"}
         The renderer that draws the pages.
+    engine : {"pandas", "duckdb"}
+        ``"duckdb"`` does not read the answers into memory, and takes more of them than one file may
+        have. It sorts and checks them, stores them as several files (``downloads/answers/``), and
+        counts these. Answers must be parquet files with the columns that
+        `fairstats.answers.engines.scan_answers` reads, without retrievals or submissions.
+    memory_limit : str
+        Memory limit of DuckDB, e.g. ``"2GB"``.
     watch : callable, optional
         Called at each stage, with its name, the number of its parts that are done, and of all.
 
@@ -193,9 +202,10 @@ def publish(
     if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
+    check_choice("engine", engine, get_args(PublishingEngine))
     own = None if pages is None else read_pages(Path(pages))
 
-    def computed() -> _Computed:
+    def computed(store: Path | None) -> _Computed:
         watch("reading answers", 0, 0)
         of, hashes = read_inputs(
             answers,
@@ -207,12 +217,14 @@ def publish(
             without_retrievals=without_retrievals,
             benchmarks=benchmarks,
             rubrics=rubrics,
+            store=store,
+            memory_limit=memory_limit,
         )
         check_manifests(Path(out))
         earlier = {
             entry["model"] for one in releases_of(Path(out)) for entry in one.manifest["answers"]
         }
-        there = set(of.answers["model"].unique())
+        there = set(of.units["model"])
         named = successors_of(there, earlier, of.benchmarks, models)
         facts = facts_of_models(there, earlier, models) if models is not None else {}
         of = replace(of, successors=named, model_facts=facts)
@@ -221,9 +233,11 @@ def publish(
         # A copy, without what was counted for the tables.
         return replace(of), tables, hashes, refuse_blocked(of, tables["screening"], reasons)
 
-    content = [computed()]
-    with named_errors(Path(out)), locked(Path(out)):
-        return _publish_into(Path(out), release, content, renderer, own, watch)
+    with ExitStack() as stack:
+        store = stack.enter_context(temporary_folder("answers")) if engine == "duckdb" else None
+        content = [computed(store)]
+        with named_errors(Path(out)), locked(Path(out)):
+            return _publish_into(Path(out), release, content, renderer, own, watch)
 
 
 def _publish_into(
@@ -338,7 +352,10 @@ def library_versions() -> dict[str, str]:
 
 def write_inputs(of: ReleaseInputs, release: Release) -> None:
     """Write the inputs of a release's tables, which were checked, into its folder."""
-    write_parquet(of.answers, release.answers_path)
+    if isinstance(of.answers, pd.DataFrame):
+        write_parquet(of.answers, release.answers_path)
+    else:
+        shutil.copytree(of.answers.folder, release.answers_folder)
     write_parquet(of.retrievals, release.retrievals_path)
     write_parquet(of.ratings, release.ratings_path)
     write_parquet(of.measures, release.measures_path)

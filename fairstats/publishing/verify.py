@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import SHA256, file_sha256
@@ -29,6 +30,7 @@ from fairstats.release.manifest import (
     file_problems,
     read_manifest,
 )
+from fairstats.release.stored_answers import StoredAnswers, store_answers
 from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
@@ -288,17 +290,18 @@ def _verified(path: Path, *, pages: bool) -> Verification:
     if not any(_is_read(path, Path(problem.path)) for problem in problems):
         intact = not problems
         try:
-            release = Release(path)
-            of = _inputs(release, manifest)
-            rows, figures = _recomputed(release, of)
-            problems += figures
-            if not figures:
-                problems += overruling_problems(
-                    of, release.screening, release.overruled, str(path / MANIFEST)
-                )
-            if intact and not figures:
-                copies, notes = copy_problems(release, of, manifest, pages=pages)
-                problems += copies
+            with temporary_folder("answers") as store:
+                release = Release(path)
+                of = _inputs(release, manifest, store)
+                rows, figures = _recomputed(release, of)
+                problems += figures
+                if not figures:
+                    problems += overruling_problems(
+                        of, release.screening, release.overruled, str(path / MANIFEST)
+                    )
+                if intact and not figures:
+                    copies, notes = copy_problems(release, of, manifest, pages=pages)
+                    problems += copies
         except InputError as error:
             problems += error.problems
         # Damaged tables can make any step fail, in any way.
@@ -366,21 +369,30 @@ def _ratings(release: Release) -> pd.DataFrame:
     return check_ratings(found, rubrics=release.rubrics, path=path)
 
 
-def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
-    for name in ("answers", "retrievals", "ratings", "measures", "submissions"):
+def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseInputs:
+    names = ("answers", "retrievals", "ratings", "measures", "submissions")
+    for path in (
+        *sorted(release.answers_folder.glob("*")),
+        *(_table_path(release, n) for n in names),
+    ):
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
-        if _table_path(release, name).exists():
-            check_parquet(_table_path(release, name))
-            refuse_hidden_columns(_table_path(release, name))
-    answers = read_answers(release.answers_path)
+        if path.exists():
+            check_parquet(path)
+            refuse_hidden_columns(path)
+    answers: pd.DataFrame | StoredAnswers
+    if release.answers_folder.is_dir():
+        answers = store_answers(release.answers_folder, store, benchmarks=release.benchmarks)
+        units = answers.units
+    else:
+        answers = units = read_answers(release.answers_path)
     return ReleaseInputs(
         answers=answers,
         retrievals=_retrievals(release),
         ratings=_ratings(release),
         measures=check_measures(release.measures, path=str(release.measures_path)),
         submissions=check_submissions(
-            release.submissions, answers, path=str(release.submissions_path)
+            release.submissions, units, path=str(release.submissions_path)
         ),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],

@@ -184,6 +184,8 @@ class Release:
         InputError
             If it is damaged, or another version of fairstats made the release without it.
         """
+        if name == "answers":
+            return pd.read_parquet(self.answers_path)
         file = f"{DOWNLOADS}/{name}.parquet"
         if not (self.path / file).exists() and file not in self.manifest.get("files", ()):
             version = self.manifest["fairstats"]
@@ -201,8 +203,14 @@ class Release:
 
     @property
     def answers_path(self) -> Path:
-        """Return the file of answers, from which everything else is computed."""
-        return self.path / DOWNLOADS / "answers.parquet"
+        """Return the file of answers, or the folder of its parts, from which all is computed."""
+        folder = self.answers_folder
+        return folder if folder.is_dir() else self.path / DOWNLOADS / "answers.parquet"
+
+    @property
+    def answers_folder(self) -> Path:
+        """Return the folder of the parts of answers that were published from an engine."""
+        return self.path / DOWNLOADS / "answers"
 
     @property
     def retrievals_path(self) -> Path:

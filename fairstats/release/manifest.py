@@ -30,6 +30,7 @@ from fairstats.release.contents import (
 )
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
+    from fairstats.release.stored_answers import StoredAnswers
     from fairstats.release.tables import ReleaseInputs
 
 
@@ -110,6 +111,8 @@ class _Manifest(_Strict):
 
 
 _MANIFEST = TypeAdapter(_Manifest)
+#: What identifies an answer set in the manifest.
+SUMMARY_KEYS = ("benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector")
 _ROWS_AT_ONCE = 100_000
 
 
@@ -134,7 +137,7 @@ def previous_release(release: Release) -> dict[str, str]:
 
 def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the manifest entries that are computed from a release's inputs and tables."""
-    whole = {
+    whole: dict[str, pd.DataFrame | StoredAnswers] = {
         "answers": of.answers,
         "retrievals": of.retrievals,
         "ratings": of.ratings,
@@ -149,31 +152,40 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
     }
 
 
-def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
+def summary_of(answers: pd.DataFrame) -> pd.DataFrame:
     """Count the answers and missing answers of each answer set, with the reasons."""
     optional = {c: answers.get(c) for c in ("snapshot", "collector")}
     reasons = {"refused": answers["status"] == "refused", "failed": answers["status"] == "error"}
     frame = answers.assign(**optional, missing=answers["answer"].isna(), **reasons)
-    keys = ["benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector"]
-    summary = frame.groupby(keys, as_index=False, dropna=False).agg(
+    return frame.groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).agg(
         items=("item_id", "nunique"),
         answers=("status", "size"),
         missing=("missing", "sum"),
         refused=("refused", "sum"),
         failed=("failed", "sum"),
     )
+
+
+def answer_summary(answers: pd.DataFrame | StoredAnswers) -> list[dict[str, Any]]:
+    """Return the manifest's entries on the answer sets."""
+    summary = summary_of(answers) if isinstance(answers, pd.DataFrame) else answers.summary
     records: list[dict[str, Any]] = (
         summary.astype(object).where(summary.notna(), None).to_dict("records")
     )
     return records
 
 
-def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str, str]:
+def _content(
+    tables: Mapping[str, pd.DataFrame | StoredAnswers], of: ReleaseInputs
+) -> dict[str, str]:
     """Return hashes of the published data, independent of parquet storage details.
 
     They decide whether two releases are the same: everything else can be computed from these.
     """
-    hashes = {name: _csv_sha256(table) for name, table in tables.items()}
+    hashes = {
+        name: _csv_sha256(table) if isinstance(table, pd.DataFrame) else table.sha256
+        for name, table in tables.items()
+    }
     texts = {
         kind: "".join(declared(given[name]) for name in sorted(given))
         for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics))

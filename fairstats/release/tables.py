@@ -7,7 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,6 +41,7 @@ from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.ratings.table import no_ratings
 from fairstats.release.contents import formats_of
+from fairstats.release.stored_answers import StoredAnswers
 from fairstats.replication.replicate import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
@@ -66,8 +67,8 @@ class ReleaseInputs:
 
     Attributes
     ----------
-    answers : pandas.DataFrame
-        Its answers.
+    answers : pandas.DataFrame or StoredAnswers
+        Its answers, in memory or not.
     retrievals : pandas.DataFrame
         Their retrieved snippets, `fairstats.retrieval.retrievals_table.RETRIEVAL_COLUMNS`; empty if
         no retrievals were given.
@@ -93,7 +94,7 @@ class ReleaseInputs:
         What was declared about models, see `fairstats.comparisons.successors.facts_of_models`.
     """
 
-    answers: pd.DataFrame
+    answers: pd.DataFrame | StoredAnswers
     retrievals: pd.DataFrame
     ratings: pd.DataFrame
     measures: pd.DataFrame
@@ -121,7 +122,26 @@ class ReleaseInputs:
     @cached_property
     def opened(self) -> OpenAnswers:
         """Return the answers, checked and counted once for all tables."""
-        return open_answers(self.answers, self.benchmarks)
+        return open_answers(self.frame, self.benchmarks)
+
+    @property
+    def frame(self) -> Any:
+        """Return the answers as a data frame, in memory or in an engine."""
+        return self.answers if isinstance(self.answers, pd.DataFrame) else self.answers.frame
+
+    @property
+    def units(self) -> pd.DataFrame:
+        """Return `UNIT_COLUMNS` of each answer set."""
+        if isinstance(self.answers, pd.DataFrame):
+            return self.answers[list(UNIT_COLUMNS)].drop_duplicates(ignore_index=True)
+        return self.answers.units
+
+    def without_models(self, models: Collection[str]) -> OpenAnswers:
+        """Return the answers of the other models."""
+        import narwhals as nw
+
+        kept = nw.from_native(self.frame).lazy().filter(~nw.col("model").is_in([*models]))
+        return open_answers(kept.to_native(), self.benchmarks)
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -130,9 +150,9 @@ class ReleaseInputs:
         ranked = [name for name, policy in policies.items() if policy != "bounds"]
         if not ranked:
             return no_ranking()
-        answers: object = self.opened
+        answers: OpenAnswers = self.opened
         if len(ranked) < len(policies):
-            answers = self.answers[self.answers["benchmark"].isin(ranked)]
+            answers = answers.only(ranked)
         policy = None if self.missing == "bounds" else self.missing
         return rank_boards(answers, missing=policy, alpha=self.alpha, benchmarks=self.benchmarks)
 
@@ -167,7 +187,7 @@ def _overlap(of: ReleaseInputs) -> pd.DataFrame:
     """Return the overlap at the usual k, and at those used for the answers."""
     asked = {
         (*key[:2], strategy.retriever, int(strategy.top_k or 0))
-        for key, strategy in asked_with(of.answers).items()
+        for key, strategy in asked_with(of.units).items()
     }
     tables = []
     for key, rows in of.retrievals.groupby(list(RETRIEVER_COLUMNS), sort=True):
@@ -177,6 +197,12 @@ def _overlap(of: ReleaseInputs) -> pd.DataFrame:
             retrieval_overlap(rows, top_k=top_k, alpha=of.alpha, benchmarks=of.benchmarks)
         )
     return pd.concat(tables, ignore_index=True) if tables else retrieval_overlap(of.retrievals)
+
+
+def _effects(of: ReleaseInputs) -> pd.DataFrame:
+    # Retrievals are only published with answers in memory.
+    answers = of.answers if isinstance(of.answers, pd.DataFrame) else of.units.iloc[:0]
+    return retrieval_effects(answers, of.retrievals, alpha=of.alpha, benchmarks=of.benchmarks)
 
 
 #: Every table of a release by name, which is also the name of its files.
@@ -214,7 +240,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "screening": ReleaseTable(
         SCREENING_COLUMNS,
         (*UNIT_COLUMNS, "check"),
-        lambda of: screen_opened(of.opened).to_frame(),
+        lambda of: screen_opened(of.opened, whole=True).to_frame(),
     ),
     "replication": ReleaseTable(
         REPLICATION_COLUMNS,
@@ -247,9 +273,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "retrieval_effects": ReleaseTable(
         EFFECT_COLUMNS,
         (*PAIR_COLUMNS, "of", "metric"),
-        lambda of: retrieval_effects(
-            of.answers, of.retrievals, alpha=of.alpha, benchmarks=of.benchmarks
-        ),
+        _effects,
     ),
     "votes": ReleaseTable(
         VOTE_COLUMNS,
@@ -309,7 +333,8 @@ def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataF
         The tables by name, in the order of `fairstats.release.tables.TABLES`.
     """
     apart = [name for name in _APART if name in TABLES]
-    if not _FEWEST <= len(of.answers) <= _MOST or (os.cpu_count() or 1) < 2:
+    many = _FEWEST <= len(of.answers) <= _MOST
+    if not (many and isinstance(of.answers, pd.DataFrame)) or (os.cpu_count() or 1) < 2:
         apart = []
     with temporary_folder("tables") as folder, _second_process(of, apart, folder) as process:
         made: dict[str, pd.DataFrame] = {}
@@ -328,7 +353,7 @@ def _second_process(
     of: ReleaseInputs, names: list[str], folder: Path
 ) -> Iterator[subprocess.Popen[bytes] | None]:
     """Compute these tables in another process of this Python, which ends with the block."""
-    if not names:
+    if not names or not isinstance(of.answers, pd.DataFrame):
         yield None
         return
     # A copy, without what this process has computed from the answers.

@@ -206,9 +206,14 @@ def screen(
     return screen_opened(open_pairs(checked, known), trusted)
 
 
-def screen_opened(opened: OpenAnswers, against: OpenAnswers | None = None) -> Screening:
-    """Screen answers as `screen` does, after they were checked."""
-    recorded = _recorded(opened)
+def screen_opened(
+    opened: OpenAnswers, against: OpenAnswers | None = None, *, whole: bool = False
+) -> Screening:
+    """Screen answers as `screen` does, after they were checked.
+
+    An engine does not read stored replies, unless the frame is `whole`: then there are none.
+    """
+    recorded = _recorded(opened, whole=whole)
     shared = _shared_snapshots(opened, against)
     found = [
         (names, finding)
@@ -244,7 +249,7 @@ def _checked(answers: Any, name: str) -> Any:
     return check_answers(answers.drop(columns=MARK_COLUMN, errors="ignore"), path=f"<{name}>")
 
 
-def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame] | None:
+def _recorded(opened: OpenAnswers, *, whole: bool) -> dict[Hashable, pd.DataFrame] | None:
     """Return the rows of each answer set, if something else was recorded with its answers.
 
     Returns None if the engine does not read it.
@@ -252,7 +257,7 @@ def _recorded(opened: OpenAnswers) -> dict[Hashable, pd.DataFrame] | None:
     frame = opened.frame.to_native()
     columns = {"answer_raw", "temperature", MARK_COLUMN}
     if not isinstance(frame, pd.DataFrame):
-        return None
+        return {} if whole else None
     if columns.isdisjoint(frame.columns):
         return {}
     return dict(iter(frame.groupby(_SET)))

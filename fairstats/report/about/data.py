@@ -80,6 +80,12 @@ def show_files(release: Release) -> None:
         f"- {name}: {text} ({', '.join(f'[{kind}]({root}/{name}.{kind})' for kind in kinds)})"
         for name, (text, kinds) in files.items()
     ]
+    if release.answers_folder.is_dir():
+        # Their names are numbers.
+        parts = len(list(release.answers_folder.iterdir()))
+        old = f"[parquet]({root}/answers.parquet)"
+        links = f"[parquet]({root}/answers/00000.parquet) to {parts - 1:05}.parquet"
+        lines = [line.replace(old, links) for line in lines]
     lines += [
         f"- [manifest]({page_root()}{MANIFEST}): hashes, versions, arguments",
         f"- [citation]({page_root()}CITATION.cff) for reference managers",
@@ -92,8 +98,7 @@ def show_files(release: Release) -> None:
 
 def show_sources(release: Release) -> None:
     """Show the release's benchmarks, and the number of answers from each model."""
-    asked = pd.read_parquet(release.answers_path, columns=["benchmark", "attribute", "group"])
-    asked = asked.drop_duplicates()
+    asked = release.table("letters")[["benchmark", "attribute", "group"]].drop_duplicates()
     for name, benchmark in release.benchmarks.items():
         versions = versions_of_an_item(benchmark, asked[asked["benchmark"] == name])
         show_markdown(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
-import pyarrow.parquet
+import pyarrow.dataset
 
 from fairstats._lib.formatting import listed, percent
 from fairstats.answers.engine_frames import UNIT_COLUMNS
@@ -99,7 +99,7 @@ class Recorded:
 
 def read_recorded(release: Release, model: str) -> Recorded:
     """Read what a model's answers record, from the release's file of answers."""
-    there = pyarrow.parquet.read_schema(release.answers_path).names
+    there = pyarrow.dataset.dataset(release.answers_path).schema.names
     columns = [*UNIT_COLUMNS, *(name for name in _COLUMNS if name in there)]
     rows = pd.read_parquet(release.answers_path, columns=columns, filters=[("model", "==", model)])
     return Recorded(rows)

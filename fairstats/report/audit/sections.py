@@ -231,7 +231,9 @@ def show_provenance(report: AuditReport) -> None:
         for key, value in manifest["arguments"].items()
     )
     libraries = ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items())
-    hashed = {"the manifest": MANIFEST} | {file: file for file in _HASHED}
+    # The manifest has the hashes of answers in several files.
+    files = [file for file in _HASHED if (release.path / file).is_file()]
+    hashed = {"the manifest": MANIFEST} | {file: file for file in files}
     lines = [
         *(text for own in sets for text in scope(own)),
         *submission_facts(pd.concat([submissions_of(release, own.board, model) for own in sets])),

@@ -1,0 +1,99 @@
+"""Answers beyond memory are published in parts, with the figures of answers in memory."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import fairstats.release.stored_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
+from fairstats.publishing.publish import publish
+from fairstats.publishing.verify import verify
+from fairstats.release.contents import Release
+from tests.publishing.edited_releases import rehash
+from tests.report.conftest import answers_of_models
+
+pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def answers():
+    return answers_of_models(("One", "Two")).assign(snapshot="s-2026")
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    """Let a part have the answers of some items."""
+    monkeypatch.setattr(fairstats.release.stored_answers, "PART_ROWS", 50)
+
+
+def published(answers, folder, **options):
+    # Two files, and rows in any order.
+    (folder / "in").mkdir(exist_ok=True)
+    for number, rows in enumerate((answers.iloc[::2], answers.iloc[1::2])):
+        rows[::-1].to_parquet(folder / "in" / f"{number}.parquet", index=False)
+    out = folder / options.get("engine", "pandas")
+    return publish(folder / "in", release="1", out=out, **options).path
+
+
+def problem_of(answers, folder):
+    with pytest.raises(InputError) as caught:
+        published(answers, folder, engine="duckdb")
+    assert not (folder / "duckdb" / "v").exists()
+    return str(caught.value)
+
+
+@pytest.mark.usefixtures("without_pages", "few_rows")
+def test_release_from_an_engine_has_the_content_of_one_from_memory(answers, tmp_path):
+    answers.loc[answers.index[5], ["answer", "status"]] = [None, "refused"]
+    stored, whole = (published(answers, tmp_path, engine=name) for name in ("duckdb", "pandas"))
+    one, other = (json.loads((path / "manifest.json").read_text()) for path in (stored, whole))
+    for name in ("content", "rows", "answers"):
+        assert one[name] == other[name]
+    parts = sorted((stored / "downloads" / "answers").iterdir())
+    assert len(parts) > 2
+    pd.testing.assert_frame_equal(read_answers(parts), Release(whole).table("answers"))
+    items = [pd.read_parquet(part)[["model", "item_id"]].drop_duplicates() for part in parts]
+    assert not pd.concat(items).duplicated().any()
+    # The same again changes nothing.
+    assert not publish(tmp_path / "in", release="1", out=stored.parents[1], engine="duckdb").new
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_release_from_an_engine_is_verified_with_its_pages(answers, tmp_path):
+    release = published(answers, tmp_path, engine="duckdb", renderer="builtin")
+    assert [one.problems for one in verify(release)] == [()]
+    described = json.loads((release / "downloads" / "croissant.json").read_text())
+    kinds = {one["@id"]: one["@type"] for one in described["distribution"]}
+    assert kinds["answers"] == "cr:FileSet"
+    assert kinds["answers/00000.parquet"] == "cr:FileObject"
+
+
+@pytest.mark.usefixtures("without_pages", "few_rows")
+def test_changed_answers_in_parts_are_found(answers, tmp_path):
+    release = published(answers, tmp_path, engine="duckdb")
+    part = release / "downloads" / "answers" / "00001.parquet"
+    rows = pd.read_parquet(part)
+    changed = rows["answer"].map({"A": "B", "B": "A"}).fillna(rows["answer"])
+    rows.assign(answer=changed).to_parquet(part, index=False)
+    rehash(release)
+    (found,) = verify(release, pages=False)
+    assert any("estimates" in problem.path for problem in found.problems)
+
+
+@pytest.mark.usefixtures("without_pages", "few_rows")
+def test_problems_of_answers_beyond_memory_are_named(answers, tmp_path):
+    first = answers.index[0]
+    item = answers.loc[first, "item_id"]
+    for changed, message in (
+        (pd.concat([answers, answers.iloc[[0]].assign(snapshot="s-2025")]), "the same answer"),
+        (answers.drop(first), "1 of 192 variants have no row"),
+        (answers.assign(answer_raw="A"), "answer_raw: is not read by an engine"),
+        (answers.replace({"item_id": {item: "other"}}), "unknown item"),
+        (answers.replace({"model": {"One": "two"}}), "look the same to a reader"),
+        (answers.assign(strategy="majority_vote"), "are majority votes"),
+    ):
+        assert message in problem_of(changed, tmp_path)
