@@ -17,6 +17,7 @@ from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Once, Outcomes, unit_columns
 from fairstats.counts.patterns import (
+    PATTERNS,
     CountingPolicy,
     GroupAnswers,
     IntArray,
@@ -31,6 +32,8 @@ from fairstats.counts.unit_sums import UnitSums, unit_sums
 from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
 
 Range = tuple[FloatArray, FloatArray]
+#: Rows of a grid that are multiplied at once.
+_BLOCK = 100_000
 #: Kinds of answers, see `fairstats.benchmarks.kinds`.
 CHOICES, DECISIONS, LEVELS, SCORES = ("choice",), ("decision",), ("level",), ("score",)
 SHARES, NUMERIC = (*CHOICES, *DECISIONS), (*LEVELS, *SCORES)
@@ -280,12 +283,17 @@ class Groups(Once):
 
     def patterns_where(self, there: npt.NDArray[np.bool_]) -> IntArray:
         """Return `patterns` of some rows."""
-        neutral = self.answers.neutral * (self.answers.neutral_weights * there)[:, None]
-        each = [
-            self.by_unit(neutral[:, :, None] * self.answers.cells(a, b)[:, None])
-            for a, b in self.pairs
-        ]
-        return np.stack(each, axis=1)
+        grid = self.answers.grid
+        neutral = self.answers.neutral * (self.answers.neutral_weights * there * grid.many)[:, None]
+        found = np.zeros((len(grid.units), len(self.pairs), 3, len(PATTERNS)), dtype=np.int64)
+        for place, (a, b) in enumerate(self.pairs):
+            cells = self.answers.cells(a, b)
+            # In blocks: the products are several times as large as the answers.
+            for start in range(0, len(cells), _BLOCK):
+                own = slice(start, start + _BLOCK)
+                products = neutral[own][:, :, None] * cells[own][:, None]
+                found[:, place] += sums_by_unit(grid.unit[own], products, len(grid.units))
+        return found[self.units]
 
     def why_clustered(self, unit: int) -> str:
         """Return why an answer set has no figure that needs independent rows; empty if it has."""

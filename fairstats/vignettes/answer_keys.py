@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import BASELINE
+from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.vignettes.findings import Row, findings_frame, flags_frame, share_row
 
 #: Version name for all versions combined.
@@ -16,7 +19,6 @@ ALL_VERSIONS = ""
 FEW_MODELS = 10
 SHARED_WRONG = "most models give the same wrong option"
 _ASPECT = "keys"
-_SET = ["benchmark_version", "model", "strategy"]
 
 
 def key_findings(opened: OpenAnswers, *, alpha: float = 0.05) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -44,69 +46,94 @@ def key_findings(opened: OpenAnswers, *, alpha: float = 0.05) -> tuple[pd.DataFr
     option. Only the original and the neutralized text are used, or all variants if neither was
     asked: adversarial variants are meant to mislead.
     """
-    names = ["benchmark", *_SET, "item_id", "attribute", "group", "answer", "answer_key"]
-    answers = opened.frame.select(*names).collect().to_pandas()
-    answers = answers.astype(dict.fromkeys([n for n in names if n != "answer"], "str"))
     rows: list[Row] = []
     flags: list[dict[str, str]] = []
-    for benchmark, own in answers.groupby("benchmark", sort=True):
-        scopes = [(str(version), part) for version, part in own.groupby("benchmark_version")]
+    for name, benchmark in sorted(opened.benchmarks.items()):
+        grid = item_grid(opened, benchmark)
+        versions = grid.units["benchmark_version"].to_numpy(dtype=object)
+        scopes = {str(one): grid.rows((versions == one)[grid.unit]) for one in np.unique(versions)}
         if len(scopes) > 1:
-            scopes.append((ALL_VERSIONS, own))
-        for version, part in sorted(scopes, key=lambda scope: scope[0]):
-            answered = part.loc[part["answer"].notna(), "item_id"].unique()
+            scopes[ALL_VERSIONS] = grid
+        for version, part in sorted(scopes.items()):
+            answered = np.unique(part.items[(part.answers >= 0).any(axis=(1, 2))])
             shared = _shared_wrong(part)
-            unit = {"aspect": _ASPECT, "benchmark": benchmark, "benchmark_version": version}
+            unit = {"aspect": _ASPECT, "benchmark": name, "benchmark_version": version}
             row = share_row(pd.Series(answered).isin(shared["item_id"]), alpha)
             note = f"{len(shared)} items; {_asked(part)}"
             quantity = {"measure": "key", "quantity": "share sharing a wrong option", "note": note}
             rows.append(unit | quantity | row)
-        # The last scope is that of all versions.
-        flags += [_flag(item) for item in _shared_wrong(scopes[-1][1]).to_dict("records")]
+            if version == ALL_VERSIONS or len(scopes) == 1:
+                flags += [_flag(item) for item in shared.to_dict("records")]
     return findings_frame(rows), flags_frame(flags)
 
 
-def _texts(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers to the original and neutralized texts, or to all variants as one text."""
-    texts = answers[answers["attribute"] == BASELINE]
-    return texts if len(texts) else answers.assign(attribute="", group="")
+def _baseline(grid: Grid) -> list[int]:
+    """Return the columns of the original and neutralized text that were asked."""
+    columns = [place for (attribute, _), place in grid.columns.items() if attribute == BASELINE]
+    asked = (grid.answers[:, columns] != NOT_ASKED).any(axis=(0, 2))
+    return [place for place, there in zip(columns, asked, strict=True) if there]
 
 
-def _shared_wrong(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the items with one wrong option in more than half of the answers."""
-    texts = _texts(answers)
-    there = texts[texts["answer"].notna()]
-    by_text = ["item_id", "group"]
-    wrong = (
-        there[there["answer"] != there["answer_key"]]
-        .groupby([*by_text, "answer"], as_index=False)
-        .agg(times=("model", "size"), by=("model", "nunique"))
-        .sort_values(["times", "answer"], ascending=[False, True])
-        .drop_duplicates(by_text)
+def _shared_wrong(grid: Grid) -> pd.DataFrame:
+    """Return the items with one wrong option in more than half of the answers, by name."""
+    baseline = _baseline(grid)
+    # The original and the neutralized text, or all variants as one text.
+    texts = [[place] for place in baseline] or [list(range(grid.answers.shape[1]))]
+    place, items = pd.factorize(grid.items, sort=True)
+    # Of equally frequent options, the first by name counts.
+    by_name = np.argsort(np.array(grid.options, dtype=object), kind="stable")
+    shape = (len(items), len(texts), len(by_name))
+    times, models_of = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+    asked = np.zeros(shape[:2], dtype=bool)
+    right, answers, models = np.zeros((3, len(items)), dtype=np.int64)
+    first = np.full(len(items), len(place))
+    model = pd.factorize(grid.units["model"])[0][grid.unit]
+    for own in (np.flatnonzero(model == one) for one in np.unique(model)):
+        item, key = place[own], grid.key[own][:, None, None]
+        was_asked = np.zeros(len(items), dtype=bool)
+        for number, columns in enumerate(texts):
+            given = grid.answers[own][:, columns]
+            there = (given != NOT_ASKED).any(axis=(1, 2))
+            asked[item[there], number] = was_asked[item[there]] = True
+            answered, hit = (given >= 0), (given >= 0) & (given == key)
+            for counts, what in ((answers, answered), (right, hit)):
+                counts += _of_items(what, item, len(items))
+            some = answered.any(axis=(1, 2))
+            np.minimum.at(first, item[some], own[some])
+            for rank, option in enumerate(by_name):
+                found = _of_items((given == option) & ~hit, item, len(items))
+                times[:, number, rank] += found
+                models_of[:, number, rank] += found > 0
+        models += was_asked
+    # The most frequent wrong option of each text.
+    option, most = times.argmax(axis=2), times.max(axis=2)
+    by = np.take_along_axis(models_of, option[:, :, None], axis=2)[:, :, 0]
+    # All texts have to agree on the option.
+    alike = ((most > 0) == asked).all(axis=1) & asked.any(axis=1)
+    of_first = option[np.arange(len(items)), asked.argmax(axis=1)]
+    alike &= ((option == of_first[:, None]) | ~asked).all(axis=1)
+    number = most.sum(axis=1)
+    least = np.where(asked, by, np.iinfo(np.int32).max).min(axis=1)
+    kept = np.flatnonzero(alike & (least > 1) & (number > answers / 2))
+    options = np.array(grid.options, dtype=object)
+    return pd.DataFrame(
+        {
+            "item_id": items[kept],
+            "attribute": BASELINE if baseline else "",
+            "option": options[by_name[of_first[kept]]],
+            "key": options[grid.key[first[kept]]],
+            "times": number[kept],
+            "right": right[kept],
+            "answers": answers[kept],
+            "models": models[kept],
+        }
     )
-    table = wrong.groupby("item_id").agg(
-        option=("answer", "first"),
-        options=("answer", "nunique"),
-        texts=("group", "size"),
-        times=("times", "sum"),
-        by=("by", "min"),
-    )
-    of_item = there.assign(right=there["answer"] == there["answer_key"]).groupby("item_id")
-    table = table.join(
-        of_item.agg(
-            attribute=("attribute", "first"),
-            key=("answer_key", "first"),
-            right=("right", "sum"),
-            answers=("right", "size"),
-        )
-    )
-    asked = texts.groupby("item_id").agg(
-        all_texts=("group", "nunique"), models=("model", "nunique")
-    )
-    table = table.join(asked)
-    # Both texts have to agree on the option.
-    alike = (table["options"] == 1) & (table["texts"] == table["all_texts"])
-    return table[alike & (table["by"] > 1) & (table["times"] > table["answers"] / 2)].reset_index()
+
+
+def _of_items(there: npt.NDArray[np.bool_], item: IntArray, items: int) -> IntArray:
+    """Count the answers of each item for which something holds."""
+    counts = there.sum(axis=(1, 2))
+    return np.bincount(item, weights=counts, minlength=items).astype(np.int64)
 
 
 def _flag(item: dict[str, Any]) -> dict[str, str]:
@@ -120,11 +147,11 @@ def _flag(item: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _asked(answers: pd.DataFrame) -> str:
+def _asked(grid: Grid) -> str:
     """Return which texts were asked, and how many answer sets and models there are."""
-    baseline = (answers["attribute"] == BASELINE).any()
-    texts = "original and neutralized text" if baseline else "all variants"
-    sets, models = len(answers.drop_duplicates(_SET)), answers["model"].nunique()
+    texts = "original and neutralized text" if _baseline(grid) else "all variants"
+    asked = np.unique(grid.unit)
+    sets, models = len(asked), grid.units["model"].take(asked).nunique()
     few = ", which are few" if models < FEW_MODELS else ""
     return (
         f"one wrong option is more than half of the answers, on {texts}; {sets} answer "
