@@ -23,6 +23,7 @@ from fairstats._lib.problems import InputError, Problem, wrong
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
+from fairstats.answers.engines import engine_problems
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
@@ -235,7 +236,8 @@ def publish(
 
     with ExitStack() as stack:
         store = stack.enter_context(temporary_folder("answers")) if engine == "duckdb" else None
-        content = [computed(store)]
+        with engine_problems(engine):
+            content = [computed(store)]
         with named_errors(Path(out)), locked(Path(out)):
             return _publish_into(Path(out), release, content, renderer, own, watch)
 
