@@ -205,9 +205,14 @@ def item_patterns(
     return found[list(PATTERN_COLUMNS)]
 
 
-def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
-    """Yield `item_patterns` of each pair of groups, sorted by answer set, item and sample."""
+def _pattern_tables(opened: OpenAnswers, *, flips: bool = False) -> Iterator[pd.DataFrame]:
+    """Yield `item_patterns` of each pair of groups, sorted by answer set, item and sample.
+
+    With `flips`, only the demographic pairs with two different answers.
+    """
     for benchmark, attribute in opened.asked():
+        if flips and attribute.name == BASELINE:
+            continue
         own = item_grid(opened, benchmark)
         columns = [own.columns[attribute.name, group] for group in attribute.groups]
         given, numbers = own.answers[:, columns], own.numbers[:, columns]
@@ -224,18 +229,22 @@ def _pattern_tables(opened: OpenAnswers) -> Iterator[pd.DataFrame]:
             pattern[alike & (hits[:, a] == 0)] = PATTERNS.index("n00_same")
             other = ~alike & (hits[:, a] == 1) & (hits[:, b] == 1)
             pattern[other] = PATTERNS.index("n11_different")
+            change = _changes(own, answer[:, a], answer[:, b], pattern)
+            # The texts of all pairs would be several times as large as those of the flips.
+            kept = np.flatnonzero(change != "") if flips else np.arange(len(row))
+            of, one, other = row[kept], answer[kept, a], answer[kept, b]
             named = zip(("attribute", "group_a", "group_b"), (attribute.name, *pair), strict=True)
             yield pd.DataFrame(
                 {
-                    **_unit_texts(own, own.unit[row]),
-                    **{name: _texts([text], np.zeros(len(row))) for name, text in named},
-                    "item_id": _texts(own.items, row),
-                    "sample": sample,
-                    "letter_a": _texts(letters, answer[:, a] % len(letters)),
-                    "letter_b": _texts(letters, answer[:, b] % len(letters)),
-                    "answer_key": _texts(letters, own.key[row]),
-                    "pattern": _texts(PATTERNS, pattern),
-                    "change": _changes(own, answer[:, a], answer[:, b], pattern),
+                    **_unit_texts(own, own.unit[of]),
+                    **{name: _texts([text], np.zeros(len(of))) for name, text in named},
+                    "item_id": _texts(own.items, of),
+                    "sample": sample[kept],
+                    "letter_a": _texts(letters, one % len(letters)),
+                    "letter_b": _texts(letters, other % len(letters)),
+                    "answer_key": _texts(letters, own.key[of]),
+                    "pattern": _texts(PATTERNS, pattern[kept]),
+                    "change": change[kept],
                 }
             )
 
@@ -294,10 +303,7 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """
     if isinstance(answers, pd.DataFrame) and answers.empty:
         return _empty(FLIP_COLUMNS)
-    differ = [
-        table[(table["change"] != "") & (table["attribute"] != BASELINE)]
-        for table in _pattern_tables(open_answers(answers, benchmarks))
-    ]
+    differ = _pattern_tables(open_answers(answers, benchmarks), flips=True)
     table = pd.concat([_empty((*PATTERN_COLUMNS, "change")), *differ], ignore_index=True)
     table = table.astype({"change": "str"})
     # The sort is stable, so the pairs, items and samples of a unit stay in order.

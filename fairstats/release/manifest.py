@@ -28,9 +28,9 @@ from fairstats.release.contents import (
     named_release,
     releases_of,
 )
+from fairstats.release.stored_answers import StoredAnswers, summary_of
 
 if TYPE_CHECKING:  # To open a release takes no statistics.
-    from fairstats.release.stored_answers import StoredAnswers
     from fairstats.release.tables import ReleaseInputs
 
 
@@ -111,8 +111,6 @@ class _Manifest(_Strict):
 
 
 _MANIFEST = TypeAdapter(_Manifest)
-#: What identifies an answer set in the manifest.
-SUMMARY_KEYS = ("benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector")
 _ROWS_AT_ONCE = 100_000
 
 
@@ -150,20 +148,6 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
         "answers": answer_summary(of.answers),
         "content": _content(whole, of),
     }
-
-
-def summary_of(answers: pd.DataFrame) -> pd.DataFrame:
-    """Count the answers and missing answers of each answer set, with the reasons."""
-    optional = {c: answers.get(c) for c in ("snapshot", "collector")}
-    reasons = {"refused": answers["status"] == "refused", "failed": answers["status"] == "error"}
-    frame = answers.assign(**optional, missing=answers["answer"].isna(), **reasons)
-    return frame.groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).agg(
-        items=("item_id", "nunique"),
-        answers=("status", "size"),
-        missing=("missing", "sum"),
-        refused=("refused", "sum"),
-        failed=("failed", "sum"),
-    )
 
 
 def answer_summary(answers: pd.DataFrame | StoredAnswers) -> list[dict[str, Any]]:

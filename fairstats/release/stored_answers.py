@@ -27,10 +27,13 @@ from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.release.manifest import SUMMARY_KEYS, summary_of
 
 #: Rows of a part, which is read into memory; an item's answers are in one part.
 PART_ROWS = 1_000_000
+
+
+#: What identifies an answer set in the manifest.
+SUMMARY_KEYS = ("benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ class StoredAnswers:
     sha256 : str
         The hash of the table as CSV.
     summary : pandas.DataFrame
-        The counts of each answer set, see `fairstats.release.manifest.summary_of`.
+        The counts of each answer set, see `summary_of`.
     benchmarks : mapping of str to Benchmark
         The benchmarks of the answers.
     """
@@ -202,6 +205,20 @@ def _incomplete(frame: Any, known: Mapping[str, Benchmark], path: str) -> Iterat
                 "collect the rest; an answer that cannot be obtained needs a row with its status"
             )
             yield Problem(path, message, remedy, column="item_id")
+
+
+def summary_of(answers: pd.DataFrame) -> pd.DataFrame:
+    """Count the answers and missing answers of each answer set, with the reasons."""
+    optional = {c: answers.get(c) for c in ("snapshot", "collector")}
+    reasons = {"refused": answers["status"] == "refused", "failed": answers["status"] == "error"}
+    frame = answers.assign(**optional, missing=answers["answer"].isna(), **reasons)
+    return frame.groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).agg(
+        items=("item_id", "nunique"),
+        answers=("status", "size"),
+        missing=("missing", "sum"),
+        refused=("refused", "sum"),
+        failed=("failed", "sum"),
+    )
 
 
 def _added_up(summaries: pd.DataFrame) -> pd.DataFrame:
