@@ -141,12 +141,16 @@ class Grid:
     def rows(self, where: slice | npt.ArrayLike) -> Grid:
         """Return the rows at these places, or for which this holds."""
         there = where if isinstance(where, slice) else np.asarray(where)
+        if not isinstance(there, slice) and there.dtype == bool and there.all():
+            return self
+        chosen = {name: getattr(self, name)[there] for name in ("unit", "key", "answers", "many")}
+        numbers, shape = self.numbers, (len(chosen["unit"]), *self.numbers.shape[1:])
+        # With one sample, all rows share one number.
+        shared = len(numbers) and numbers.strides[0] == 0
         return replace(
             self,
-            **{
-                name: getattr(self, name)[there]
-                for name in ("unit", "key", "answers", "many", "numbers")
-            },
+            **chosen,
+            numbers=np.broadcast_to(numbers[0], shape) if shared else numbers[there],
             items=self.items[there] if len(self.items) else self.items,
             cluster=self.cluster[there] if len(self.cluster) else self.cluster,
         )

@@ -364,13 +364,10 @@ def _of_pair(rows: pd.DataFrame, method: ItemTest) -> pd.DataFrame:
     return table.loc[order].reset_index()
 
 
-def _p_values(of_models: pd.DataFrame, method: ItemTest) -> list[float]:
+def _p_values(of_models: pd.DataFrame, method: ItemTest) -> FloatArray:
     steps = np.rint(of_models.fillna(0).to_numpy() * _STEPS).astype(np.int64)
-    known: dict[tuple[int, ...], float] = {}
-    found = []
-    for row in np.sort(steps, axis=1).tolist():
-        key = tuple(step for step in row if step)
-        if key not in known:
-            known[key] = float(sign_flip_test(key, method=method).p_value) if key else 1.0
-        found.append(known[key])
-    return found
+    # Many items have the same differences.
+    known, place = np.unique(np.sort(steps, axis=1), axis=0, return_inverse=True)
+    keys = [tuple(step for step in row if step) for row in known.tolist()]
+    found = [float(sign_flip_test(key, method=method).p_value) if key else 1.0 for key in keys]
+    return np.array(found, dtype=np.float64)[place.ravel()]
