@@ -29,7 +29,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 
 #: Rows of a part, which is read into memory; an item's answers are in one part.
-PART_ROWS = 1_000_000
+PART_ROWS = 500_000
 
 
 #: What identifies an answer set in the manifest.
@@ -109,8 +109,8 @@ def store_answers(
         for number, part in enumerate(_parts(rows)):
             checked = _checked(part, known, path)
             # In parts again: its text would be several times as large.
-            for start in range(0, len(checked), PART_ROWS // 10):
-                few = checked.iloc[start : start + PART_ROWS // 10]
+            for start in range(0, len(checked), PART_ROWS // 5):
+                few = checked.iloc[start : start + PART_ROWS // 5]
                 sha256.update(few.to_csv(index=False, header=number + start == 0).encode())
             summaries.append(summary_of(checked))
             write_parquet(checked, folder / f"{number:05}.parquet")
@@ -145,7 +145,7 @@ def _refuse_unread(files: Iterable[Path]) -> None:
 def _parts(rows: Any) -> Iterator[pd.DataFrame]:
     """Yield sorted rows in parts that end with an item, always the same ones."""
     waiting = pd.DataFrame()
-    for batch in rows.to_arrow_reader(PART_ROWS // 10):
+    for batch in rows.to_arrow_reader(PART_ROWS // 5):
         waiting = pd.concat([waiting, batch.to_pandas()], ignore_index=True)
         while len(waiting) > PART_ROWS:
             end = _last_start(waiting.iloc[: PART_ROWS + 1])
