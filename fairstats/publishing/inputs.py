@@ -31,7 +31,7 @@ from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
 from fairstats.release.manifest import ALPHAS
-from fairstats.release.stored_answers import StoredAnswers, store_answers
+from fairstats.release.stored_answers import StoredAnswers, refuse_unread, store_answers
 from fairstats.release.tables import ReleaseInputs
 from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
 from fairstats.retrieval.variant_lists import (
@@ -109,6 +109,7 @@ def read_inputs(
         everything = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
     else:
         _refuse_in_engine(sources, retrieved)
+        refuse_unread(sources)
         # Only the parts are used from here on.
         hashed = {path: file_sha256(path) for path in sources}
         everything = store_answers(sources, store, benchmarks=given, memory_limit=memory_limit)

@@ -97,7 +97,7 @@ def store_answers(
         engines do not read.
     """
     files = answer_files(source)
-    _refuse_unread(files)
+    refuse_unread(files)
     with engine_problems("duckdb"):
         given = scan_answers(files, memory_limit=memory_limit)
         names = [name for name in ANSWERS.columns if name in given.columns]
@@ -129,8 +129,8 @@ def _values(frame: Any, column: str) -> list[str]:
     return count_rows(nw.from_native(frame).lazy(), [column])[column].tolist()
 
 
-def _refuse_unread(files: Iterable[Path]) -> None:
-    """Refuse columns that would silently not be in the release."""
+def refuse_unread(files: Iterable[Path]) -> None:
+    """Refuse columns that would silently not be in the release, and what is no parquet file."""
     problems = []
     for path in files:
         for name in file_columns(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pandas as pd
 import pytest
@@ -82,6 +83,12 @@ def test_changed_answers_in_parts_are_found(answers, tmp_path):
     rehash(release)
     (found,) = verify(release, pages=False)
     assert any("estimates" in problem.path for problem in found.problems)
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path):
+    os.mkfifo(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="is not a regular file"):
+        publish(tmp_path / "a.parquet", release="1", out=tmp_path / "out", engine="duckdb")
 
 
 @pytest.mark.usefixtures("without_pages", "few_rows")
