@@ -179,7 +179,7 @@ def test_answers_that_are_on_the_board_already_would_be_replaced(board, benchmar
 
 
 def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, honest):
-    name = "<img src=x> @all `x` | [a](http://b) **bold**"
+    name = "<img src=x> **bold** @all `x` | [a](http://b)"
     rows = honest[0].assign(model=name)
     folder = submit(rows, board / "submissions" / "new", submitter="</details># Title | x")
     text = checked(folder, board, benchmark).to_markdown()
