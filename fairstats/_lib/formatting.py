@@ -157,6 +157,24 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
+def over_tests(method: str, n: int) -> str:
+    """Return how many tests p-values are adjusted over, in words.
+
+    Parameters
+    ----------
+    method : str
+        The method of adjustment.
+    n : int
+        The number of tests.
+
+    Examples
+    --------
+    >>> over_tests("holm", 1), over_tests("holm", 19900)
+    ('holm over 1 test', 'holm over 19900 tests')
+    """
+    return f"{method} over {n} test{'s' * (n != 1)}"
+
+
 def listed(names: Iterable[str], word: str = "and") -> str:
     """Join names as a sentence lists them.
 

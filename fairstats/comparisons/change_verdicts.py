@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.formatting import over_tests
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
@@ -38,7 +39,7 @@ from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import groups_of
 from fairstats.counts.patterns import GroupAnswers
 from fairstats.estimates.judgements import adjusted_within
-from fairstats.inference.multiplicity import AdjustMethod, over_tests
+from fairstats.inference.multiplicity import AdjustMethod
 
 WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.formatting import over_tests
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
@@ -44,7 +45,7 @@ from fairstats.counts.patterns import CountingPolicy, pooled_pairs
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import ALONE, why_unranked
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, over_tests, rank_sets
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
 _BOARD = ("benchmark", "benchmark_version", "strategy")
 _N = TALLIES.index("n")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.formatting import over_tests
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Attribute, Benchmark, ComparisonPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet, answer_set
@@ -17,7 +18,7 @@ from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import PATTERNS, CountingPolicy
 from fairstats.estimates.tested_pairs import pair_bounds, tested_pairs
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, over_tests
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import proportion
 from fairstats.metrics.mcnemar import mcnemar_of
 from fairstats.metrics.metric import Numbers

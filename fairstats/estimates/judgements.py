@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.formatting import level
+from fairstats._lib.formatting import level, over_tests
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.benchmarks.declaration import POOLED, MissingPolicy
 from fairstats.counts.outcomes import Outcomes
@@ -32,7 +32,7 @@ from fairstats.estimates.eligibility import (
 )
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, over_tests
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
 from fairstats.metrics.metric import Numbers, Pairs
 

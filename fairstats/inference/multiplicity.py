@@ -71,24 +71,6 @@ def adjust_pvalues(p_values: npt.ArrayLike, *, method: AdjustMethod = "holm") ->
     return adjusted
 
 
-def over_tests(method: str, n: int) -> str:
-    """Return how many tests p-values are adjusted over, in words.
-
-    Parameters
-    ----------
-    method : str
-        The method of adjustment.
-    n : int
-        The number of tests.
-
-    Examples
-    --------
-    >>> over_tests("holm", 1), over_tests("holm", 19900)
-    ('holm over 1 test', 'holm over 19900 tests')
-    """
-    return f"{method} over {n} test{'s' * (n != 1)}"
-
-
 def _adjusted(p: FloatArray, method: AdjustMethod) -> FloatArray:
     if method == "holm":
         order = np.argsort(p, kind="stable")

@@ -12,6 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pingouin import multicomp
 
+from fairstats._lib.formatting import over_tests
 from fairstats._lib.problems import InputError
 from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.declaration import MISSING_POLICIES
@@ -21,7 +22,6 @@ from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import proportion_interval, tango
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.multiplicity import over_tests
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
