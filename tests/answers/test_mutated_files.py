@@ -114,6 +114,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory, demo: Benchmark) -> Path:
     folder = tmp_path_factory.mktemp("sound")
     answers = rows(*[OPTIONAL] * 8, {"answer": None, "status": "unparsed"})
     answers["answer_key"] = answers["item_id"].map(dict(demo.answer_keys))
+    # Answers with the hash of snippets name these.
+    answers["strategy"] = "plain+bm25@10"
     for name in ("answers.csv", "answers.jsonl"):
         save(answers, folder / name)
     write_answers(answers, folder / "answers.parquet")
