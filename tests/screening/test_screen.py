@@ -143,6 +143,17 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
         )
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "flagged"), [("gpt-4.1-2025-04-14", True), ("not known", False), ("v1", False)]
+)
+def test_snapshot_shared_by_two_models_is_looked_at_if_it_names_a_model(
+    honest, synthetic, by_check, snapshot, flagged
+):
+    one, other = (answers.assign(snapshot=snapshot) for answers in honest[:2])
+    rows = by_check(screen(one, other, benchmarks=[synthetic]), "Model-A")
+    assert ("shared_snapshot" in rows.index) == flagged
+
+
 def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     flags = {}
