@@ -102,7 +102,16 @@ def test_declared_name_comes_before_other_spellings():
         " iq3_xxs 20250101 2025-01-01 2025-jan-01 release-2 checkpoint_1000 instruct-v0.2 T=0.7 7b-base"
         " openai/v1 azure-2024-06-01 unsloth/q8_0 build#7 000000000000000000000000"
     ).split()
-    + ["", " ", "not known", "Not stated", "v 1", "1 May 2025", "latest, May 3", "not known (asked 3 May)"],
+    + [
+        "",
+        " ",
+        "not known",
+        "Not stated",
+        "v 1",
+        "1 May 2025",
+        "latest, May 3",
+        "not known (asked 3 May)",
+    ],
 )
 def test_text_without_a_name_names_no_model(snapshot):
     assert not names_model(snapshot, ["Foo-1", "Bar"])
