@@ -187,7 +187,8 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
     while found := _dated(words):
         words = found[0]
     left = " ".join(words)
-    return bool(_HASH.search(text) or re.search(r"[^\W\d_]{3}", left) and re.search(r"\d", left))
+    named = re.search(r"[^\W\d_]{3}", left) and re.search(r"\d", left)
+    return bool(named or _HASH.search(text))
 
 
 def _says_no_model(word: str) -> bool:

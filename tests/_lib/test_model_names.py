@@ -95,24 +95,17 @@ def test_declared_name_comes_before_other_spellings():
     assert "a2" not in names
 
 
-@pytest.mark.parametrize(
-    "snapshot",
-    (
-        "- ? n/a unknown none default latest v1 1.0 main stable preview instruct Q4_K_M fp16 int8 4bit"
-        " iq3_xxs 20250101 2025-01-01 2025-jan-01 release-2 checkpoint_1000 instruct-v0.2 T=0.7 7b-base"
-        " openai/v1 azure-2024-06-01 unsloth/q8_0 build#7 000000000000000000000000"
-    ).split()
-    + [
-        "",
-        " ",
-        "not known",
-        "Not stated",
-        "v 1",
-        "1 May 2025",
-        "latest, May 3",
-        "not known (asked 3 May)",
-    ],
-)
+# Texts that people write as a snapshot without saying which model it is.
+NAMELESS = """
+- | ? | n/a | unknown | none | default | latest | v1 | 1.0 | main | stable | preview | instruct
+Q4_K_M | fp16 | int8 | 4bit | iq3_xxs | 20250101 | 2025-01-01 | 2025-jan-01 | release-2 | build#7
+checkpoint_1000 | instruct-v0.2 | T=0.7 | 7b-base | openai/v1 | azure-2024-06-01 | unsloth/q8_0
+000000000000000000000000 | not known | Not stated | v 1 | 1 May 2025 | latest, May 3
+not known (asked 3 May) |
+"""
+
+
+@pytest.mark.parametrize("snapshot", NAMELESS.strip().replace("\n", " | ").split(" | "))
 def test_text_without_a_name_names_no_model(snapshot):
     assert not names_model(snapshot, ["Foo-1", "Bar"])
 
