@@ -91,7 +91,8 @@ class Attribute:
         --------
         >>> race = Attribute("race", "Race", {"w": "White", "b": "Black"}, (("w", "b"),))
         >>> levels = {"w+m": ("w", "m"), "b+m": ("b", "m"), "w+f": ("w", "f")}
-        >>> Attribute("both", "Both", dict.fromkeys(levels), (), ("race", "sex"), levels).layers(race)
+        >>> groups = dict.fromkeys(levels, "")
+        >>> Attribute("both", "Both", groups, (), ("race", "sex"), levels).layers(race)
         [{'w': 'w+m', 'b': 'b+m'}]
         """
         axis = self.crosses.index(crossed.name)

@@ -609,7 +609,8 @@ def test_crossings_have_their_interaction(answers_of, row_of, crossed):
 KEYS = "\n".join(["item_id,answer_key", *(f"item-{i},{'ABC'[i % 3]}" for i in range(100))])
 THREE = {
     "groups": 'groups = { wm = "White men", bm = "Black men", wf = "White women" }',
-    "levels": 'levels = { wm = ["white", "male"], bm = ["black", "male"], wf = ["white", "female"] }',
+    "levels": 'levels = { wm = ["white", "male"], bm = ["black", "male"], '
+    'wf = ["white", "female"] }',
 }
 
 

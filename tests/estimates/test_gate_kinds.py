@@ -161,6 +161,11 @@ def test_largest_ratio_is_refused_as_the_inverse_would_pass(name, declare):
         Limits(largest={name: 1.25}).checks(decision)
 
 
+def test_limit_of_an_interaction_is_refused(declare):
+    with pytest.raises(InputError, match="declare pairs of the crossed groups"):
+        Limits(largest={"interaction": 0.1}).checks(declare("decision"))
+
+
 def test_whole_attributes_have_one_check(declare):
     decision = declare("decision")
     texts = fair("decision")

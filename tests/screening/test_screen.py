@@ -6,6 +6,7 @@ import json
 import re
 from xml.etree import ElementTree
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pypandoc
@@ -246,6 +247,30 @@ def test_what_is_not_an_answers_table_is_refused():
         screen([1, 2])
     with pytest.raises(InputError, match="is not an answers table"):
         screen(pd.DataFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("model", "x\u200by", "must be 1 to 200 printable characters"),
+        ("model", "Mo\u0308del", "is not in Unicode normal form NFKC"),
+        ("sample", -1, "must not be negative"),
+        ("answer", None, "must be 'ok' if and only if there is an answer"),
+    ],
+)
+def test_faulty_answers_in_duckdb_are_refused_as_those_in_memory(
+    honest, synthetic, tmp_path, column, value, text
+):
+    path = tmp_path / "answers.parquet"
+    faulty = honest[0].copy()
+    faulty.loc[:4, column] = value
+    faulty.to_parquet(path, index=False)
+    with pytest.raises(InputError, match=re.escape(text)) as error:
+        screen(duckdb.read_parquet(str(path)), benchmarks=[synthetic])
+    assert len(error.value.problems) == 1
+    if "Unicode" not in text:
+        with pytest.raises(InputError, match=re.escape(text)):
+            screen(faulty, benchmarks=[synthetic])
 
 
 def test_answers_in_duckdb_are_screened_as_those_in_memory(honest, synthetic, tmp_path):
