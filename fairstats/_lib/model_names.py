@@ -23,6 +23,13 @@ _EDITION = re.compile(
     "preview|exp|experimental|chat|instruct|it|x?high|low|minimal|none|(non)?reasoning"
     "|(no|non)?thinking|gguf|ggml|awq|gptq|mlx|onnx|fp\\d+|bf16|int[48]|[48]bit"
 )
+# Words of a snapshot that could be of any model, with their numbers.
+_VERSION = re.compile(
+    "(v|ver|version|rev|revision|release|checkpoint|ckpt|step|commit|tag|build|snapshot|date|model"
+    "|default|stable|main|master|current|new|newest|final|alpha|beta|base|not|un|known|unknown)\\d*"
+    "|i?q\\d|x+[sl]"
+)
+_HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
 # How long a model thinks, except for makers of a model of medium size.
 _MEDIUM = re.compile(r"(?!phi|\w*stral|gpt-?2\b).+-medium")
 # A version at a service (Bedrock's -v1:0), weights as in ollama's :8b-q4_K_M, and settings (T=0).
@@ -160,6 +167,32 @@ def models_of_snapshots(named: Iterable[tuple[str, str | None]]) -> dict[str, se
 def snapshot_key(name: str) -> str:
     """Return a snapshot's name without its path and regardless of spelling."""
     return fold_name(name).rpartition("/")[2]
+
+
+def names_model(snapshot: str, models: Iterable[str]) -> bool:
+    """Return whether a snapshot says which model it is, rather than a version, a format or nothing.
+
+    It is the name of one of the models that state it (see `same_model`), a long hash, or has a
+    word of three letters and a digit that are no version, edition, format, provider or date.
+
+    Examples
+    --------
+    >>> [names_model(text, ["A", "B"]) for text in ("gpt-4.1-2025-04-14", "not known", "v1.0")]
+    [True, False, False]
+    """
+    if any(same_model(snapshot, model) for model in models):
+        return True
+    text = _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot)))
+    words = [word for word in re.findall(r"\w+", text) if not _says_no_model(word)]
+    while found := _dated(words):
+        words = found[0]
+    left = " ".join(words)
+    named = re.search(r"[^\W\d_]{3}", left) and re.search(r"\d", left)
+    return bool(named or _HASH.search(text))
+
+
+def _says_no_model(word: str) -> bool:
+    return any(kind.fullmatch(word) for kind in (_PROVIDER, _EDITION, _VERSION, _MONTH_NAME))
 
 
 class ModelNames(Mapping[str, str]):

@@ -330,7 +330,8 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         # The original and the neutralized variants may be left out, but only both together.
         left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
         # An attribute can have the variants of one that crosses it.
-        crossed = {name for one in benchmark.varied for name in one.crosses}
+        of = benchmark.attributes
+        crossed = {x for one in benchmark.varied for x in one.crosses if one.layers(of[x])}
         crossed -= set(rows["attribute"])
         variants = [v for v in benchmark.variants if v[0] != left_out and v[0] not in crossed]
         # If no file lists the items, they are those of the answers.

@@ -100,10 +100,10 @@ def scan_answers(
     with engine_problems(engine):
         if engine == "duckdb":
             answers = _in_duckdb(files, columns, partitioned, memory_limit, temp_directory)
-            _check_values(answers, columns)
+            check_values(answers)
         else:
             answers = _in_spark(files, columns, partitioned)
-            _check_values(_valid_text(answers), columns)
+            check_values(_valid_text(answers))
         return answers if snapshot is None else _of_snapshot(answers, columns, snapshot)
 
 
@@ -343,11 +343,19 @@ def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
                 yield Problem("<answers>", message, remedy, column=column, value=name)
 
 
-def _check_values(answers: Any, columns: list[str]) -> None:
-    """Check the distinct values as `read_answers` checks the rows."""
+def check_values(answers: Any) -> None:
+    """Check the distinct values of a table in an engine as `read_answers` checks rows.
+
+    Raises
+    ------
+    InputError
+        With one `Problem` for each faulty value, and for names that reading would rewrite.
+    """
     import narwhals as nw
 
     frame = nw.from_native(answers).lazy()
+    there = frame.collect_schema().names()
+    columns = [name for name in _COLUMNS if name in there]
     of_items = [name for name in ("item_id", "cluster") if name in columns]
     kinds = distinct(frame, [name for name in columns if name not in (*of_items, "sample")])
     if kinds.empty:

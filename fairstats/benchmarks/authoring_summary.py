@@ -53,6 +53,8 @@ def summary(benchmark: Benchmark) -> Iterator[str]:
         noun = "control" if attribute.control else "attribute"
         crossing = f" ({' × '.join(attribute.crosses)})" if attribute.crosses else ""
         yield f"{noun} {attribute.name}{crossing}: {groups} groups, {declared}{of}: {pairs}"
+        if attribute.crosses and (levels := benchmark.unspelled(attribute)):
+            yield f"levels of {attribute.name}: {levels}"
     compared = sum(len(attribute.pairs) for attribute in benchmark.varied)
     family = _FAMILY[benchmark.family]
     comparisons = counted(compared, "comparison")

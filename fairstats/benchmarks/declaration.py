@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -79,6 +79,28 @@ class Attribute:
     def pair_label(self, pair: tuple[str, str]) -> str:
         """Return the pair's label for readers, e.g. ``"White − Black"``."""
         return " − ".join(self.groups.get(group, group) for group in pair)
+
+    def layers(self, crossed: Attribute) -> list[dict[str, str]]:
+        """Return the variants for the groups of an attribute that this one crosses.
+
+        Each dict is of one group of the other crossed attribute, and has the group of this
+        attribute for each group of `crossed`. Those that lack a group are left out: groups would
+        be compared that differ in both attributes, or count as asked if they cannot be.
+
+        Examples
+        --------
+        >>> race = Attribute("race", "Race", {"w": "White", "b": "Black"}, (("w", "b"),))
+        >>> levels = {"w+m": ("w", "m"), "b+m": ("b", "m"), "w+f": ("w", "f")}
+        >>> groups = dict.fromkeys(levels, "")
+        >>> Attribute("both", "Both", groups, (), ("race", "sex"), levels).layers(race)
+        [{'w': 'w+m', 'b': 'b+m'}]
+        """
+        axis = self.crosses.index(crossed.name)
+        found: dict[str, dict[str, str]] = {}
+        for group in self.groups:
+            levels = self.levels[group]
+            found.setdefault(levels[1 - axis], {})[levels[axis]] = group
+        return [layer for layer in found.values() if layer.keys() >= crossed.groups.keys()]
 
     @property
     def apart(self) -> list[str]:
@@ -345,10 +367,21 @@ class Benchmark:
                     f"{uncapital(one.label)}: {names} are compared in {steps} steps, each of up to "
                     "the margin"
                 )
+            if one.crosses and (unspelled := self.unspelled(one)):
+                found.append(f"{uncapital(one.label)}: {unspelled}")
             if one.crosses and not one.pairs:
                 first, second = (uncapital(self.attributes[name].label) for name in one.crosses)
                 found.append(f"gaps of {first} that {second} reverses can cancel out")
         return found
+
+    def unspelled(self, crossing: Attribute) -> str:
+        """Return the levels of crossed groups with names that do not spell them out."""
+        first, second = (self.attributes[name].groups for name in crossing.crosses)
+        return ", ".join(
+            f"{group} is {' and '.join(levels)}"
+            for group, levels in crossing.levels.items()
+            if levels not in spelled_levels(group, first, second)
+        )
 
     def basis(self, margin: float | None = None) -> str:
         """Return in short what verdicts rest on: declaration, margin and unusual thresholds.
@@ -666,8 +699,44 @@ def _wrong_crossing(
             'give each group its levels, e.g. levels = { white_male = ["white", "male"] }, or '
             "name it after them: white+male",
         )
-    for levels in attribute.levels.values():
-        pairs = zip(crosses, levels, strict=False)
-        if len(levels) != 2 or any(level not in attributes[name].groups for name, level in pairs):
+        return
+    first, second = (attributes[name] for name in crosses)
+    for group, levels in attribute.levels.items():
+        if len(levels) != 2 or levels[0] not in first.groups or levels[1] not in second.groups:
             remedy = f"give one group of {crosses[0]} and one of {crosses[1]}"
             yield f"unknown levels {', '.join(levels)}", remedy
+            return
+        spelled = spelled_levels(group, first.groups, second.groups)
+        if spelled and levels not in spelled:
+            message = f"{group} has the levels {', '.join(levels)}, which contradict its name"
+            yield message, "correct the levels, or rename the group"
+    if attribute.pairs:
+        return
+    # With `pairs = []`, a crossing gives the gaps of its two attributes only.
+    for one, other in ((first, second), (second, first)):
+        if one.pairs and not attribute.layers(one):
+            message = f"no group of {other.name} is crossed with all groups of {one.name}"
+            missing = ", ".join(one.groups)
+            remedy = f"add a group of this attribute for each of {missing}, with the same "
+            remedy += f"{other.name}; or remove groups and pairs that no variant has"
+            yield f"{message}, so its pairs cannot be compared", remedy
+
+
+def spelled_levels(
+    group: str, first: Container[str], second: Container[str]
+) -> list[tuple[str, str]]:
+    """Return the levels that the name of a crossed group spells out, such as ``white+male``.
+
+    They are in the order of the crossed attributes, also if the name has the other order. A name
+    may spell several.
+
+    Examples
+    --------
+    >>> spelled_levels("male_white", ["white", "black"], ["male", "female"])
+    [('white', 'male')]
+    """
+    parts = [
+        (group[:place], group[place + 1 :]) for place, sign in enumerate(group) if sign in "+_"
+    ]
+    in_order = [(a, b) for a, b in parts if a in first and b in second]
+    return in_order or [(b, a) for a, b in parts if b in first and a in second]

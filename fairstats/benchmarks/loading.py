@@ -42,6 +42,7 @@ from fairstats.benchmarks.declaration import (
     MissingPolicy,
     contradictions,
     level_values,
+    spelled_levels,
 )
 from fairstats.benchmarks.kinds import KINDS, Words
 
@@ -462,10 +463,7 @@ def _with_levels(attribute: Attribute, attributes: Mapping[str, Attribute]) -> A
     first, second = (attributes[n].groups if n in attributes else {} for n in attribute.crosses)
     levels = {}
     for group in attribute.groups:
-        parts = [
-            (group[:place], group[place + 1 :]) for place, sign in enumerate(group) if sign in "+_"
-        ]
-        found = [part for part in parts if part[0] in first and part[1] in second]
+        found = spelled_levels(group, first, second)
         if len(found) != 1:
             return attribute
         levels[group] = found[0]

@@ -664,21 +664,14 @@ _AskedPair = tuple[int, Attribute, tuple[str, str]]
 
 def _asked_pairs(grid: Grid) -> list[_AskedPair]:
     """Return the variants that the declared pairs compare."""
-    attributes, found = grid.benchmark.attributes, []
-    groups = groups_of(grid)
+    groups, found = groups_of(grid), []
     for number, (attribute, pair) in enumerate(pooled_pairs(grid.benchmark)):
         own = groups.get(attribute.name)
-        if own is None or own.per_item == 1:
+        if own is None or own.crossing is None:
             found.append((number, attribute, pair))
             continue
-        crossed = next(a for a in attributes.values() if attribute.name in a.crosses)
-        axis = crossed.crosses.index(attribute.name)
-        cells = {levels: group for group, levels in crossed.levels.items()}
-        for other in dict.fromkeys(levels[1 - axis] for levels in cells):
-            levels = [(g, other) if axis == 0 else (other, g) for g in pair]
-            if all(level in cells for level in levels):
-                a, b = (cells[level] for level in levels)
-                found.append((number, crossed, (a, b)))
+        for layer in own.crossing.layers(attribute):
+            found.append((number, own.crossing, (layer[pair[0]], layer[pair[1]])))
     return found
 
 

@@ -282,7 +282,7 @@ def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
     for crossed in [a for a in attributes.values() if a.crosses and len(every[a.name].rows)]:
         for name in crossed.crosses:
             # An attribute without variants of its own has those of the crossed one.
-            if not len(every[name].rows):
+            if not len(every[name].rows) and crossed.layers(attributes[name]):
                 every[name] = GroupAnswers.marginal(grid, attributes[name], crossed)
     return {name: own for name, own in every.items() if len(own.rows)}
 

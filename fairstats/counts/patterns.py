@@ -65,6 +65,8 @@ class GroupAnswers:
         The least number of samples of an item; those that it lacks are missing.
     per_item : int
         The number of rows of an item: several if they are the groups of another, crossed attribute.
+    crossing : Attribute or None
+        The attribute that has the variants, if it crosses this one.
     """
 
     grid: Grid
@@ -72,6 +74,7 @@ class GroupAnswers:
     rows: IntArray
     least: int = 0
     per_item: int = 1
+    crossing: Attribute | None = None
 
     @classmethod
     def of(cls, grid: Grid, attribute: Attribute) -> Self:
@@ -87,23 +90,20 @@ class GroupAnswers:
         A row is an item with one group of the other attribute, so pairs differ in one attribute
         only. The rows of an item are a cluster.
         """
-        axis = crossed.crosses.index(attribute.name)
-        cells = {crossed.levels[group]: group for group in crossed.groups}
-        others = list(dict.fromkeys(cell[1 - axis] for cell in cells))
-        row = np.repeat(np.arange(len(grid.unit)), len(others))
+        layers = crossed.layers(attribute)
+        row = np.repeat(np.arange(len(grid.unit)), len(layers))
         own = grid.rows(row)
         answers = np.array(own.answers)
         answers[:, [grid.columns[attribute.name, group] for group in attribute.groups]] = NOT_ASKED
-        for place, other in enumerate(others):
-            here = slice(place, None, len(others))
+        for place, layer in enumerate(layers):
+            here = slice(place, None, len(layers))
             for group in attribute.groups:
-                cell = cells.get((group, other) if axis == 0 else (other, group))
-                if cell is not None:
-                    to, source = (attribute.name, group), (crossed.name, cell)
-                    answers[here, grid.columns[to]] = grid.answers[:, grid.columns[source]]
+                to, source = (attribute.name, group), (crossed.name, layer[group])
+                answers[here, grid.columns[to]] = grid.answers[:, grid.columns[source]]
         cluster = own.cluster if len(own.cluster) else row
         made = cls.of(replace(own, answers=answers, cluster=cluster), attribute)
-        return replace(made, rows=row[made.rows], per_item=len(others))
+        rows = row[made.rows]
+        return replace(made, rows=rows, per_item=len(layers), crossing=crossed)
 
     def joined(self) -> Self:
         """Join the rows with the same key and answers, of the groups and the neutral variant.

@@ -391,7 +391,9 @@ def _group_tables(pairs: Pairs, bounds: bool) -> Iterator[Columns]:
                 continue
             named = {"attribute": name, "metric": metric.name}
             if not bounds:
-                yield {**metric.compute(groups)} | named
+                # A crossing without all four groups of two pairs has no interaction.
+                if found := metric.compute(groups):
+                    yield {**found} | named
             elif metric.bounds:
                 n = np.where(groups.clustered, groups.pairs_asked, groups.items_asked)
                 yield groups.rows() | _range_columns(*metric.bounds(groups)) | named | {"n": n}

@@ -452,9 +452,10 @@ def _published(
 
 def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]:
     """Return the attributes to check."""
-    declared = {one.name: one for one in benchmark.varied}
+    declared = {one.name: one for one in benchmark.varied if one.pairs}
+    message = f"has no pair of groups that {benchmark.name} compares"
     problems = [
-        Problem(parameter("attributes"), f"is not varied by {benchmark.name}", remedy, value=name)
+        Problem(parameter("attributes"), message, remedy, value=name)
         for remedy in [f"use one of {', '.join(declared)}"]
         for name in names
         if name not in declared

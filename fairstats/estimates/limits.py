@@ -15,6 +15,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.metrics.accuracy import absolute_interval
+from fairstats.metrics.interaction import INTERACTION
 from fairstats.metrics.registry import METRICS
 
 EQUIVALENCE = "equivalent"
@@ -133,6 +134,14 @@ class Check:
         elif not self.is_largest and (self.judged or _is_difference(self.metric)):
             remedy = f"limit its absolute value with {parameter('largest')}"
             yield Problem(where, "is a difference between groups", remedy)
+        elif self.is_largest and self.metric in _RATIOS:
+            # Of two groups in the other order, the ratio is the inverse.
+            least = min(self.limit, 1 / self.limit) if self.limit > 0 else 0.8
+            limited = keyword("smallest", {self.metric: round(least, 2)})
+            yield Problem(where, "is a ratio of two groups", f"limit it and its inverse: {limited}")
+        elif self.metric == INTERACTION.name:
+            remedy = "declare pairs of the crossed groups, and limit their differences"
+            yield Problem(where, "is of two attributes, not of a pair of groups", remedy)
         elif not self._least < self.limit < self.span:
             said = f"{self.limit:g} is not between {self._least:g} and {self.span:g}"
             remedy = "write 5 points as 0.05" if self.span == 1 else "give it in its own unit"
@@ -149,7 +158,7 @@ class Check:
         """Return the range of what is limited: absolute values, or the smaller of two ratios."""
         if self.is_absolute or self.judged:
             return absolute_interval(low, high)
-        if not self.is_largest and self.metric in _RATIOS:
+        if self.metric in _RATIOS:
             with np.errstate(divide="ignore"):
                 ends = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
                 lowest = np.minimum(ends[0], 1 / ends[1])

@@ -45,6 +45,8 @@ REGRESSION_COLUMNS = (
     "missing",
     "method_note",
 )
+# Estimates and influences below it are rounding errors, also those of the iteration.
+_ROUNDING = 1e-6
 
 
 def gee_logistic(
@@ -104,6 +106,9 @@ def gee_logistic(
     note gives the reason. With working independence, the estimates solve the same equations as an
     ordinary logistic regression. So Albert and Anderson's condition decides whether they are
     finite, by linear programming (`fairstats.inference.logistic.separating_direction`).
+
+    If every item is as often right in both groups, the robust standard error of the group is 0. The
+    log odds ratio is then 0 with p = 1, and has no interval.
 
     A variant's covariate may be a mediator between the group and the answer, e.g. a property of its
     added text. The term ``group`` is then the remaining difference among variants with equal
@@ -310,7 +315,11 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
     bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
     scores = design * (correct - chance)[:, None]
     by_item = pd.DataFrame(scores).groupby(data["item_id"].to_numpy()).sum().to_numpy()
-    return GeeFit(terms, to_params @ result.params, by_item @ bread @ to_params.T)
+    params, influence = to_params @ result.params, by_item @ bread @ to_params.T
+    # If each item is as often right in both groups, what remains of the group is rounding error.
+    usual = np.sqrt(np.diag(to_params @ bread @ to_params.T))
+    same = (np.abs(influence).max(axis=0) < _ROUNDING * usual) & (np.abs(params) < _ROUNDING)
+    return GeeFit(terms, np.where(same, 0.0, params), np.where(same, 0.0, influence))
 
 
 def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
@@ -321,8 +330,8 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             for term in fit.terms
         ]
     params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
-    half = scipy.stats.norm.isf(alpha / 2) * errors
-    z = params / errors
+    half = scipy.stats.norm.isf(alpha / 2) * np.where(errors > 0, errors, np.nan)
+    z = params / np.where(errors > 0, errors, 1.0)
     limits = np.array([params - half, params, params + half])
     with np.errstate(over="ignore"):
         ratios = np.exp(limits)
@@ -336,11 +345,12 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             "odds_ratio": ratios[1][i],
             "odds_ratio_low": ratios[0][i],
             "odds_ratio_high": ratios[2][i],
-            "ci_method": "wald, robust",
+            "ci_method": "wald, robust" if errors[i] else "none",
             "statistic": z[i],
             "p_value": 2 * scipy.stats.norm.sf(abs(z[i])),
             "test": "wald, robust",
-            "method_note": "items are clusters; working independence",
+            "method_note": "items are clusters; working independence"
+            + "; no interval: each item is as often right in both groups" * (not errors[i]),
         }
         for i, term in enumerate(fit.terms)
     ]

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats._lib.model_names import models_of_snapshots, snapshot_key
+from fairstats._lib.model_names import models_of_snapshots, names_model, snapshot_key
 from fairstats._lib.safe_names import slug
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
@@ -52,7 +52,8 @@ class AnswerSet:
     def model_id(self) -> str:
         """Return the model's id: ``developer/name`` if known, else its only snapshot or its name.
 
-        A snapshot that another model of the release also states, or has as its name, is no id.
+        A snapshot that another model of the release also states, or has as its name, is no id, and
+        so is one that does not name a model ("not known").
 
         Examples
         --------
@@ -63,8 +64,9 @@ class AnswerSet:
             return self.model
         entries = self.release.manifest["answers"]
         models = models_of_snapshots((one["model"], one.get("snapshot")) for one in entries)
-        own = models[snapshot_key(self.snapshots[0])] == {self.model}
-        return self.snapshots[0] if own else self.model
+        (snapshot,) = self.snapshots
+        own = models[snapshot_key(snapshot)] == {self.model}
+        return snapshot if own and names_model(snapshot, [self.model]) else self.model
 
     @property
     def developer(self) -> str | None:

@@ -20,6 +20,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinished
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.safe_names import is_portable
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
@@ -200,8 +201,10 @@ def publish(
         If a page cannot be drawn; then no file is written either.
     """
     refuse_level(alpha)
-    if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
-        remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
+    named = RELEASE_NAME.fullmatch(release) and is_portable(release)
+    if not named or release.lower() == LATEST:
+        remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}, a dot at "
+        remedy += "the end, or a name that Windows cannot store such as con"
         raise wrong("release", f"{release!r} is not a valid release name", remedy)
     check_choice("engine", engine, get_args(PublishingEngine))
     own = None if pages is None else read_pages(Path(pages))

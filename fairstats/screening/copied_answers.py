@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fairstats._lib.model_names import snapshot_key
+from fairstats._lib.model_names import names_model, snapshot_key
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.answer_sheets import (
@@ -277,13 +277,19 @@ def check_snapshot(
 ) -> Finding | None:
     """Look for other models that state a snapshot of this one, or have its name.
 
-    Returns None if there are none. `models` is of `models_of_snapshots`.
+    Returns None if there are none, or the snapshot does not name a model, see `names_model`.
+    `models` is of `models_of_snapshots`.
     """
-    shared = {name: models[snapshot_key(name)] - {model} for name in snapshots}
-    name = max(shared, key=lambda one: len(shared[one]), default="")
-    if not shared or not shared[name]:
+    stated = {name: models[snapshot_key(name)] for name in snapshots}
+    shared = {name: found for name, found in stated.items() if found > {model}}
+    name = max(
+        (one for one, found in shared.items() if names_model(one, found)),
+        key=lambda one: len(shared[one]),
+        default=None,
+    )
+    if name is None:
         return None
-    others = sorted(shared[name])
+    others = sorted(shared[name] - {model})
     note = f"The snapshot {name} is also the snapshot or the name of {first_of(others)}."
     question = "Is it the same model? If not, which one gave these answers?"
     return Finding(SNAPSHOT, len(others), 0, math.nan, "look", note, question)

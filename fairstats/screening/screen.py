@@ -15,6 +15,7 @@ from fairstats._lib.formatting import escape_comment
 from fairstats._lib.model_names import models_of_snapshots
 from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.answers.engine_frames import OpenAnswers, open_pairs
+from fairstats.answers.engines import check_values
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
@@ -199,11 +200,8 @@ def screen(
     """
     known = by_name(benchmarks)
     marks = read_marks(answers) if isinstance(answers, pd.DataFrame) else None
-    trusted = None if against is None else open_pairs(_checked(against, "against"), known)
-    checked = _checked(answers, "answers")
-    if marks is not None:
-        checked = checked.assign(**{MARK_COLUMN: marks.to_numpy()})
-    return screen_opened(open_pairs(checked, known), trusted)
+    trusted = None if against is None else _opened(against, "against", known)
+    return screen_opened(_opened(answers, "answers", known, marks), trusted)
 
 
 def screen_opened(
@@ -242,11 +240,19 @@ def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:
     }
 
 
-def _checked(answers: Any, name: str) -> Any:
-    """Check a table in memory against the schema; an engine's was checked when it was opened."""
-    if not isinstance(answers, pd.DataFrame):
-        return answers
-    return check_answers(answers.drop(columns=MARK_COLUMN, errors="ignore"), path=f"<{name}>")
+def _opened(
+    answers: Any, name: str, known: Mapping[str, Benchmark], marks: pd.Series | None = None
+) -> OpenAnswers:
+    """Check a table against the schema, and open it."""
+    if isinstance(answers, pd.DataFrame):
+        checked = check_answers(
+            answers.drop(columns=MARK_COLUMN, errors="ignore"), path=f"<{name}>"
+        )
+        given = {} if marks is None else {MARK_COLUMN: marks.to_numpy()}
+        return open_pairs(checked.assign(**given), known)
+    opened = open_pairs(answers, known)
+    check_values(opened.frame.to_native())
+    return opened
 
 
 def _recorded(opened: OpenAnswers, *, whole: bool) -> dict[Hashable, pd.DataFrame] | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairstats._lib.model_names import ModelNames, same_model
+from fairstats._lib.model_names import ModelNames, names_model, same_model
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,37 @@ def test_declared_name_comes_before_other_spellings():
     names = ModelNames({"A-1": "first", "a1": "second"})
     assert (names["A-1"], names["a1"], names["a 1"]) == ("first", "second", "first")
     assert "a2" not in names
+
+
+# Texts that people write as a snapshot without saying which model it is.
+NAMELESS = """
+- | ? | n/a | unknown | none | default | latest | v1 | 1.0 | main | stable | preview | instruct
+Q4_K_M | fp16 | int8 | 4bit | iq3_xxs | 20250101 | 2025-01-01 | 2025-jan-01 | release-2 | build#7
+checkpoint_1000 | instruct-v0.2 | T=0.7 | 7b-base | openai/v1 | azure-2024-06-01 | unsloth/q8_0
+000000000000000000000000 | not known | Not stated | v 1 | 1 May 2025 | latest, May 3
+not known (asked 3 May) |
+"""
+
+
+@pytest.mark.parametrize("snapshot", NAMELESS.strip().replace("\n", " | ").split(" | "))
+def test_text_without_a_name_names_no_model(snapshot):
+    assert not names_model(snapshot, ["Foo-1", "Bar"])
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        "gpt-4.1-2025-04-14",
+        "models/gpt-4.1",
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "llama3:8b-instruct-q4_K_M",
+        "ft:gpt-4o-mini-2024-07-18:org::id",
+        "1f0e3dad99908345f7439f8ffabdffc4",
+        "sha256:9b2d6c0fae31",
+        # The name of one of the models.
+        "foo-2025-01-01",
+        "lab/Bar (preview)",
+    ],
+)
+def test_text_with_a_name_names_a_model(snapshot):
+    assert names_model(snapshot, ["Foo", "Bar"])

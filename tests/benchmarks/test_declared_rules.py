@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from fairstats import InputError, analyze, compare, rank_models, screen
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import write_answers
+from fairstats.benchmarks.authoring_summary import summary
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmark
 from fairstats.cli import app
 from fairstats.estimates.gate import gate
@@ -194,15 +195,32 @@ def test_scores_that_count_as_the_same_and_unlisted_items_are_named(benchmark_fi
 
 
 def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
-    groups = '{ "white+m" = "1", "black+f" = "2" }'
+    race = '[attributes.race]\nlabel = "Race"\ngroups = { white = "White", black = "Black" }\n'
+    race += 'pairs = [["white", "black"]]'
+    groups = '{ "white+m" = "1", "black+m" = "2", "white+f" = "3", "f+black" = "4" }'
     sex = '[attributes.sex]\nlabel = "Sex"\ngroups = { m = "M", f = "F" }\npairs = [["m", "f"]]\n'
     both = '[attributes.both]\nlabel = "Both"\ncrosses = ["race", "sex"]\n'
     marginal, compared = (
-        load_benchmark(benchmark_file(baseline=f"{sex}{both}groups = {groups}\npairs = {pairs}"))
-        for pairs in ("[]", '[["white+m", "black+f"]]')
+        load_benchmark(
+            benchmark_file(race=race, baseline=f"{sex}{both}groups = {groups}\npairs = {pairs}")
+        )
+        for pairs in ("[]", '[["white+m", "f+black"]]')
     )
     assert "gaps of race that sex reverses can cancel out" in marginal.basis()
     assert "cancel out" not in compared.basis()
+    assert " is white and m" not in compared.basis()
+
+
+def test_levels_that_names_of_crossed_groups_do_not_show_are_named(benchmark_file):
+    sex = '[attributes.sex]\nlabel = "Sex"\ngroups = { m = "M", f = "F" }\npairs = [["m", "f"]]\n'
+    both = (
+        '[attributes.both]\nlabel = "Both"\ncrosses = ["race", "sex"]\npairs = [["x", "white+f"]]\n'
+    )
+    both += 'groups = { x = "1", "white+f" = "2" }\n'
+    both += 'levels = { x = ["black", "m"], "white+f" = ["white", "f"] }'
+    benchmark = load_benchmark(benchmark_file(baseline=sex + both))
+    assert "both: x is black and m" in benchmark.own_thresholds
+    assert "levels of both: x is black and m" in list(summary(benchmark))
 
 
 def test_controls_and_groups_that_no_pair_or_only_a_chain_reaches_are_named(demo):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fairstats._lib.model_names import named_in
@@ -310,20 +312,29 @@ def test_faulty_file_is_refused_with_one_problem(replaced, message, benchmark_fi
 
 
 SEX = '[attributes.sex]\nlabel = "Sex"\ngroups = { m = "M", f = "F" }\npairs = [["m", "f"]]\n'
-BOTH = '[attributes.both]\nlabel = "Both"\ncrosses = ["race", "sex"]\npairs = []\n'
+BOTH = '[attributes.both]\nlabel = "Both"\ncrosses = ["race", "sex"]\n'
+
+
+def crossed(names, race=None):
+    """Return the parts of a file in which the named groups cross race and sex."""
+    groups = ", ".join(f'"{name}" = "{place}"' for place, name in enumerate(names))
+    pairs = json.dumps([names[:2]])
+    parts = {"baseline": f"{SEX}{BOTH}pairs = {pairs}\ngroups = {{ {groups} }}"}
+    return parts | ({"race": race} if race else {})
 
 
 @pytest.mark.parametrize(
-    ("groups", "levels"),
+    ("names", "levels"),
     [
-        ('"white+m" = "1", "black+f" = "2"', [("white", "m"), ("black", "f")]),
-        ('white_m = "1", black_f = "2"', [("white", "m"), ("black", "f")]),
+        (["white+m", "black+f"], [("white", "m"), ("black", "f")]),
+        (["white_m", "black_f"], [("white", "m"), ("black", "f")]),
+        (["m+white", "f+black"], [("white", "m"), ("black", "f")]),
         # One group is named differently.
-        ('white_m = "1", bf = "2"', None),
+        (["white_m", "bf"], None),
     ],
 )
-def test_names_of_crossed_groups_tell_their_levels(groups, levels, benchmark_file):
-    path = benchmark_file(baseline=f"{SEX}{BOTH}groups = {{ {groups} }}")
+def test_names_of_crossed_groups_tell_their_levels(names, levels, benchmark_file):
+    path = benchmark_file(**crossed(names))
     if levels is None:
         assert "attributes.both: levels must include each group" in said_of(
             lambda: load_benchmark(path)
@@ -335,8 +346,30 @@ def test_names_of_crossed_groups_tell_their_levels(groups, levels, benchmark_fil
 def test_name_that_is_split_in_two_ways_needs_levels(benchmark_file):
     race = RACE.format(groups='a = "A", a_b = "AB"', pairs='["a", "a_b"]')
     sex = SEX.replace("m = ", "b_c = ").replace("f = ", "c = ").replace('"m", "f"', '"b_c", "c"')
-    path = benchmark_file(race=race, baseline=f'{sex}{BOTH}groups = {{ a_b_c = "1", a_c = "2" }}')
+    both = f'{BOTH}pairs = []\ngroups = {{ a_b_c = "1", a_c = "2" }}'
+    path = benchmark_file(race=race, baseline=sex + both)
     assert "levels must include each group" in said_of(lambda: load_benchmark(path))
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["white+m", "black+m", "asian+m"], "no group of race is crossed with all groups of sex"),
+        (["white+m", "black+f", "asian+m", "asian+f"], "of sex is crossed with all groups of race"),
+        (["white+m", "black+m", "asian+m", "white+f"], None),
+    ],
+)
+def test_crossing_that_gives_no_gap_of_an_attribute_is_refused(names, text, benchmark_file):
+    parts = crossed(names)
+    # Pairs of its own are a reason to declare it.
+    assert load_benchmark(benchmark_file(**parts)).attributes["both"].pairs
+    lines = parts["baseline"].splitlines()
+    lines[lines.index(f"pairs = {json.dumps([names[:2]])}")] = "pairs = []"
+    path = benchmark_file(baseline="\n".join(lines))
+    if text is None:
+        assert load_benchmark(path)
+    else:
+        assert text in said_of(lambda: load_benchmark(path))
 
 
 def test_named_option_is_found_in_other_letters_and_by_its_label(benchmark_file):

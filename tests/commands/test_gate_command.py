@@ -49,7 +49,7 @@ def test_answers_that_cannot_be_judged_exit_with_1(right):
         (("--max-ad", "0.1", "--model", "m"), "--model: is used only with --from"),
         (("--max-ad", "0.1", "--missing", "bounds"), "bounds gives no interval"),
         (("--max-ad", "0.1", "--alpha", "0.4"), "--alpha: 0.4 is out of range"),
-        (("--max-ad", "0.1", "--attribute", "age"), "--attribute: is not varied by demo"),
+        (("--max-ad", "0.1", "--attribute", "age"), "--attribute: has no pair of groups that demo"),
     ],
 )
 def test_wrong_input_exits_with_2(right, arguments, text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pingouin import multicomp
 
+from fairstats import rank_models
 from fairstats._lib.formatting import over_tests
 from fairstats._lib.problems import InputError
+from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
@@ -24,6 +27,7 @@ from fairstats.inference.intervals import proportion_interval, tango
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
+from tests.make_answers import make_answers
 
 COUNTING = ("available", "complete", "incorrect")
 PAIR = [metric.name for metric in PAIR_METRICS if "choice" in metric.kinds]
@@ -501,10 +505,29 @@ pairs = [["male", "female"]]"""
 
 
 @pytest.fixture
-def crossed(benchmark_file):
-    """Return a benchmark with race_sex, which crosses race and sex."""
-    file = benchmark_file(name='name = "crossed"', sex=SEX, race_sex=crossing())
-    return load_benchmark(file)
+def crossed_file(benchmark_file):
+    """Write a benchmark with race_sex, which crosses race and sex."""
+    race = (
+        '[attributes.race]\nlabel = "Race"\ngroups = { white = "White", black = "Black" }\n'
+        'pairs = [["white", "black"]]'
+    )
+    head = {"name": 'name = "crossed"', "race": race, "sex": SEX}
+    return lambda parts, **more: benchmark_file(**head, **more, race_sex=parts)
+
+
+def marked(benchmark, marks, groups):
+    """Return answers to crossed groups that are right where a mark is 1."""
+    texts = [
+        "".join(key if mark == "1" else "BCA"["ABC".index(key)] for mark in own)
+        for own, key in zip(marks, benchmark.answer_keys.values(), strict=True)
+    ]
+    variants = [("race_sex", group) for group in groups]
+    return make_answers(texts, of=benchmark, variants=variants, models=("one", "two"))
+
+
+@pytest.fixture
+def crossed(crossed_file):
+    return load_benchmark(crossed_file(crossing()))
 
 
 @pytest.mark.parametrize(
@@ -531,6 +554,19 @@ def crossed(benchmark_file):
 def test_invalid_crossing_is_refused(part, text, message, benchmark_file):
     file = benchmark_file(sex=SEX, race_sex=crossing(**{part: text}))
     with pytest.raises(InputError, match=message):
+        load_benchmark(file)
+
+
+@pytest.mark.parametrize("name", ["white+female", "female_white"])
+def test_levels_that_contradict_the_name_of_a_group_are_refused(name, benchmark_file):
+    parts = {
+        "groups": f'groups = {{ wm = "1", bf = "2", "{name}" = "3" }}',
+        "levels": 'levels = { wm = ["white", "male"], bf = ["white", "female"], '
+        f'"{name}" = ["black", "female"] }}',
+    }
+    file = benchmark_file(sex=SEX, race_sex=crossing(**parts))
+    said = re.escape(f"{name} has the levels black, female, which contradict its name")
+    with pytest.raises(InputError, match=said):
         load_benchmark(file)
 
 
@@ -568,6 +604,43 @@ def test_crossings_have_their_interaction(answers_of, row_of, crossed):
     q = row_of(estimates, metric="cochran_q", attribute="race_sex")
     assert (q["test"], q["n"]) == ("cochran_q, 3 df", 100)
     assert q["p_value"] < 1e-4
+
+
+KEYS = "\n".join(["item_id,answer_key", *(f"item-{i},{'ABC'[i % 3]}" for i in range(100))])
+THREE = {
+    "groups": 'groups = { wm = "White men", bm = "Black men", wf = "White women" }',
+    "levels": 'levels = { wm = ["white", "male"], bm = ["black", "male"], '
+    'wf = ["white", "female"] }',
+}
+
+
+@pytest.mark.parametrize("pairs", ["[]", '[["wm", "bm"]]'])
+def test_crossing_without_a_group_has_the_gaps_of_the_others(row_of, crossed_file, pairs):
+    parts = crossing(**THREE).replace('[["wm", "bf"]]', pairs)
+    benchmark = load_benchmark(crossed_file(parts, keys=KEYS))
+    marks = ["110"] * 30 + ["101"] * 10 + ["111"] * 50 + ["000"] * 10
+    answers = marked(benchmark, marks, ("wm", "bm", "wf"))
+    estimates = analyze(answers, benchmarks=[benchmark]).query("model == 'one'")
+    for attribute, gap in (("race", 0.1), ("sex", 0.3)):
+        row = row_of(estimates, metric="accuracy_difference", attribute=attribute)
+        # One pair per item: no variant is missing that cannot exist.
+        assert (row["estimate"], row["n"], row["n_missing_a"]) == (pytest.approx(gap), 100, 0)
+    assert "interaction" not in set(estimates["metric"])
+    ranked = rank_models(answers, benchmarks=[benchmark])
+    assert ranked["rank_low"].notna().all()
+    assert not validate_answers(answers, benchmarks=[benchmark])
+
+
+def test_attribute_without_comparable_crossed_groups_needs_variants(crossed_file):
+    parts = crossing(
+        groups='groups = { wm = "White men", bf = "Black women" }',
+        levels='levels = { wm = ["white", "male"], bf = ["black", "female"] }',
+    )
+    benchmark = load_benchmark(crossed_file(parts, keys=KEYS))
+    answers = marked(benchmark, ["10"] * 9 + ["11"] * 91, ("wm", "bf"))
+    assert set(analyze(answers, benchmarks=[benchmark])["attribute"]) == {"race_sex"}
+    found = validate_answers(answers, benchmarks=[benchmark])
+    assert ["have no row" in problem.message for problem in found] == [True, True]
 
 
 # Properties

@@ -154,6 +154,18 @@ def test_ratio_is_limited_in_both_directions(declare):
         assert table["estimate"].tolist() == pytest.approx([170 / 230])
 
 
+@pytest.mark.parametrize("name", ["selection_ratio", "odds_ratio", "impact_ratio"])
+def test_largest_ratio_is_refused_as_the_inverse_would_pass(name, declare):
+    decision = declare("decision")
+    with pytest.raises(InputError, match=f"largest {name}: is a ratio.*smallest={{'{name}': 0.8}}"):
+        Limits(largest={name: 1.25}).checks(decision)
+
+
+def test_limit_of_an_interaction_is_refused(declare):
+    with pytest.raises(InputError, match="declare pairs of the crossed groups"):
+        Limits(largest={"interaction": 0.1}).checks(declare("decision"))
+
+
 def test_whole_attributes_have_one_check(declare):
     decision = declare("decision")
     texts = fair("decision")

@@ -76,6 +76,33 @@ def test_missing_finite_estimate_is_reported(items, reason, answers_of):
     assert table["method_note"].str.contains(reason).all()
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("items", [["AA"] * 13 + ["BC"] * 7, ["AA"] * 5 + ["BB"] * 35])
+def test_group_that_changes_no_answer_has_p_of_1_and_no_interval(items, answers_of):
+    x = pd.DataFrame({"item_id": [f"item-{i}" for i in range(len(items))]})
+    x["x"] = np.arange(len(items)) % 3 * 1e-3
+    for covariates in (None, x):
+        table = gee_logistic(answers_of(items), covariates=covariates).set_index("term")
+        row = table.loc["group"]
+        assert row[["estimate", "std_error", "odds_ratio", "statistic", "p_value"]].tolist() == [
+            0,
+            0,
+            1,
+            0,
+            1,
+        ]
+        assert row[["ci_low", "ci_high", "odds_ratio_low", "odds_ratio_high"]].isna().all()
+        assert row["ci_method"] == "none"
+        assert "as often right in both groups" in row["method_note"]
+        assert table.loc["intercept", "ci_low"] < table.loc["intercept", "ci_high"]
+
+
+def test_one_changed_answer_has_an_interval(answers_of):
+    table = gee_logistic(answers_of(["AA"] * 13 + ["BB"] * 7 + ["AB"])).set_index("term")
+    assert table.loc["group", "p_value"] == pytest.approx(0.317, abs=0.02)
+    assert table["ci_low"].notna().all()
+
+
 def test_wrong_covariates_are_refused(answers_of):
     answers = answers_of(["AB", "AA"])
     with pytest.raises(InputError, match="the covariates of the item are missing") as error:

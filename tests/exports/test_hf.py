@@ -45,8 +45,8 @@ def test_name_of_a_model_cannot_leave_the_folder(release, tmp_path):
     assert HOSTILE not in str(paths)
 
 
-@pytest.mark.parametrize("snapshot", ["lab/model-1-2026", "Model-1"])
-def test_model_that_states_the_snapshot_of_another_has_a_path_and_a_name_of_its_own(
+@pytest.mark.parametrize("snapshot", ["lab/model-1-2026", "Model-1", "not known"])
+def test_model_without_a_snapshot_of_its_own_has_a_path_and_a_name_of_its_own(
     release_of, tmp_path, snapshot
 ):
     release = release_of("biasmedqa", snapshot=snapshot)

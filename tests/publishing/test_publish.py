@@ -126,7 +126,9 @@ def test_answers_with_a_problem_are_not_published(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["", "../2026.11", "a/b", ".hidden", "x" * 60, "a b"])
+@pytest.mark.parametrize(
+    "name", ["", "../2026.11", "a/b", ".hidden", "x" * 60, "a b", "con", "NUL.1"]
+)
 def test_a_release_has_a_name_that_is_a_folder(source, tmp_path, name):
     with pytest.raises(InputError, match="is not a valid release name"):
         publish(source, release=name, out=tmp_path / "out")

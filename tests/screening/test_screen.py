@@ -6,6 +6,7 @@ import json
 import re
 from xml.etree import ElementTree
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pypandoc
@@ -143,6 +144,17 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
         )
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "flagged"), [("gpt-4.1-2025-04-14", True), ("not known", False), ("v1", False)]
+)
+def test_snapshot_shared_by_two_models_is_looked_at_if_it_names_a_model(
+    honest, synthetic, by_check, snapshot, flagged
+):
+    one, other = (answers.assign(snapshot=snapshot) for answers in honest[:2])
+    rows = by_check(screen(one, other, benchmarks=[synthetic]), "Model-A")
+    assert ("shared_snapshot" in rows.index) == flagged
+
+
 def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     flags = {}
@@ -235,6 +247,30 @@ def test_what_is_not_an_answers_table_is_refused():
         screen([1, 2])
     with pytest.raises(InputError, match="is not an answers table"):
         screen(pd.DataFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("model", "x\u200by", "must be 1 to 200 printable characters"),
+        ("model", "Mo\u0308del", "is not in Unicode normal form NFKC"),
+        ("sample", -1, "must not be negative"),
+        ("answer", None, "must be 'ok' if and only if there is an answer"),
+    ],
+)
+def test_faulty_answers_in_duckdb_are_refused_as_those_in_memory(
+    honest, synthetic, tmp_path, column, value, text
+):
+    path = tmp_path / "answers.parquet"
+    faulty = honest[0].copy()
+    faulty.loc[:4, column] = value
+    faulty.to_parquet(path, index=False)
+    with pytest.raises(InputError, match=re.escape(text)) as error:
+        screen(duckdb.read_parquet(str(path)), benchmarks=[synthetic])
+    assert len(error.value.problems) == 1
+    if "Unicode" not in text:
+        with pytest.raises(InputError, match=re.escape(text)):
+            screen(faulty, benchmarks=[synthetic])
 
 
 def test_answers_in_duckdb_are_screened_as_those_in_memory(honest, synthetic, tmp_path):
