@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairstats._lib.formatting import percent
+from fairstats._lib.formatting import listed, percent, uncapital
 from fairstats.counts.outcomes import Outcomes, Texts
-from fairstats.counts.patterns import PATTERNS, IntArray, sums_by_unit
+from fairstats.counts.patterns import GroupAnswers, IntArray, sums_by_unit
 from fairstats.estimates.eligibility import counted_alike
 
 # A very accurate model may change no answer by chance.
-_FEWEST_WRONG = 10
-# Without a key, answers hardly vary if fewer than this share differs from the most frequent kind.
-# With one, if fewer differ than this part of the keys.
+_FEWEST_WRONG, _WRONG_PER_CHANGE = 10, 20
+# Answers hardly vary if fewer than this share differs from the most frequent kind, or fewer than
+# this part of the keys that differ from theirs.
 _FEW, _PART_OF_KEYS = 0.1, 0.5
 
 
@@ -33,45 +33,86 @@ def cautions(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    There are two. Not a single choice changes with the group, although at least 10 pairs of every
-    attribute are wrong: a vote over the versions of an item gives such answers, under whatever
-    name, and so does a system that does not see the group. Or nearly all answers are of one kind:
-    fewer than half as many differ from it as keys do; without a key, fewer than 10% differ.
+    There are two. At most one answer changes with a group per 20 wrong answers that do not, of at
+    least 10: a vote over the versions of an item gives such answers, under whatever name, and so
+    does a system that does not see the group. It needs keys, and is made per attribute. Or nearly
+    all answers are of one kind: fewer than 10% differ from it, or fewer than half as many as keys
+    differ from their own most frequent kind.
     """
     found = zip(_never_changed(outcomes), _seldom_varies(outcomes), strict=True)
     return np.array(["; ".join(filter(None, notes)) for notes in found], dtype=object)
 
 
 def _never_changed(outcomes: Outcomes) -> list[str]:
-    units = len(outcomes.grid.units)
-    cells = dict(zip(PATTERNS, outcomes.patterns.T, strict=True))
-    judged = ~outcomes.untested & ~outcomes.pooled & outcomes.benchmark.kind.needs_key
-    changed = (cells["n10"] + cells["n01"] + cells["n00_different"])[judged]
-    wrong = (cells["n00_same"] // np.maximum(outcomes.copies, 1) ** 2)[judged]
-    ever, fewest = np.zeros(units, dtype=np.int64), np.full(units, np.inf)
-    np.add.at(ever, outcomes.unit[judged], changed)
-    np.minimum.at(fewest, outcomes.unit[judged], wrong)
-    note = (
-        "no answer changes with the group, as in votes over the versions of an item or if the "
-        "group is not shown to the model"
-    )
-    return [
-        note * bool(never) for never in (ever == 0) & (fewest >= _FEWEST_WRONG) & (fewest < np.inf)
-    ]
+    tables = {
+        attribute.label: _changes(outcomes.groups[attribute.name])
+        for attribute in outcomes.benchmark.varied
+        if attribute.name in outcomes.groups
+    }
+    notes = []
+    for unit in range(len(outcomes.grid.units)):
+        # Changed, wrong and all compared items, by attribute.
+        found = {label: table[unit].tolist() for label, table in tables.items() if table[unit, 2]}
+        few = {
+            uncapital(label): (changed, wrong)
+            for label, (changed, wrong, _) in found.items()
+            if wrong >= max(_FEWEST_WRONG, _WRONG_PER_CHANGE * changed)
+        }
+        never = [label for label, (changed, _) in few.items() if not changed]
+        parts = []
+        if never:
+            which = "the group" if len(never) == len(found) else listed(never)
+            parts.append(f"no answer changes with {which}")
+        hardly = [
+            f"{label} ({changed:,}, and {wrong:,} wrong ones do not)"
+            for label, (changed, wrong) in few.items()
+            if changed
+        ]
+        if hardly:
+            parts.append(f"hardly any answer changes with {listed(hardly)}")
+        why = ", as in votes over the versions of an item or if the group is not shown to the model"
+        notes.append((", and ".join(parts) + why) * bool(parts))
+    return notes
+
+
+def _changes(own: GroupAnswers) -> IntArray:
+    """Count changed, wrong unchanged and all compared items of all pairs, (answer sets, 3).
+
+    The samples of an item are compared together: if votes are made for each sample, samples differ,
+    but each answer of one group is one of the other.
+    """
+    groups = list(own.attribute.groups)
+    letters = {
+        name: own.letters(groups.index(name)) for pair in own.attribute.pairs for name in pair
+    }
+    rows, options = len(own.grid.unit), len(own.grid.options)
+    keys, keyed = np.zeros((rows, options), dtype=bool), own.grid.key >= 0
+    keys[keyed, own.grid.key[keyed]] = True
+    found = np.zeros((rows, 3), dtype=np.int64)
+    for a, b in own.attribute.pairs:
+        one, other = letters[a], letters[b]
+        # With a missing sample, only the given ones can change.
+        least = np.minimum(one.sum(axis=1), other.sum(axis=1))
+        changed = np.minimum(one, other).sum(axis=1) < least
+        wrong = keyed & ((one + other) * ~keys).any(axis=1) & ~changed
+        found += (
+            np.stack([changed, wrong, np.ones(rows)], axis=1).astype(int) * (least > 0)[:, None]
+        )
+    return sums_by_unit(own.grid.unit, found * own.grid.many[:, None], len(own.grid.units))
 
 
 def _seldom_varies(outcomes: Outcomes) -> list[str]:
     given, keys = _counts(outcomes)
     notes = []
     for own, of_keys in zip(given, keys, strict=True):
-        most, total = int(own.argmax()), own.sum()
-        alike = counted_alike(outcomes.grid, most)
-        limit, of = _FEW * total, ""
+        most, alike = counted_alike(outcomes.grid, own)
+        total, of, varying = own.sum(), "", 0.0
         if of_keys.any():
-            share = float(of_keys[alike].sum() / of_keys.sum())
-            limit, of = _PART_OF_KEYS * (1 - share) * total, f", and {percent(share)} of keys"
+            _, usual = counted_alike(outcomes.grid, of_keys)
+            varying = float(of_keys[~usual].sum() / of_keys.sum())
+            of = f", and {percent(float(of_keys[alike].sum() / of_keys.sum()))} of keys"
         notes.append("")
-        if own[~alike].sum() < limit:
+        if own[~alike].sum() < max(_FEW, _PART_OF_KEYS * varying) * total:
             option = outcomes.grid.options[most]
             what = f"“{outcomes.benchmark.labels.get(option, option)}”"
             what += " or count as the same" * bool(own[alike].sum() > own[most])

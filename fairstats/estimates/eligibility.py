@@ -125,7 +125,7 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
     varied = _Variation.of(outcomes, attributes)
     reasons = []
     for unit, counts in enumerate(varied.counts):
-        most = int(counts.argmax())
+        most = int(varied.most[unit])
         if not counts.sum():
             reasons.append("no answers")
         elif varied.others[unit] < FEWEST_UNLIKE:
@@ -180,28 +180,41 @@ def _values(grid: Grid) -> FloatArray:
     return good.astype(np.float64)
 
 
-def counted_alike(grid: Grid, option: int) -> npt.NDArray[np.bool_]:
-    """Return the options that say the same as one of them about the groups.
+def counted_alike(grid: Grid, counts: IntArray) -> tuple[int, npt.NDArray[np.bool_]]:
+    """Return the most frequent option, and those that say the same as it about the groups.
 
     Parameters
     ----------
     grid : Grid
         The answers.
-    option : int
-        The place of an option.
+    counts : ndarray of int
+        How often each option was given.
 
     Returns
     -------
-    ndarray of bool
+    most : int
+        The place of the option with most answers that say the same.
+    alike : ndarray of bool
         Of choices, the option itself; of decisions, those that are as favourable. Of levels and
         scores, those within the equivalence margin: they make any two groups equivalent.
     """
     benchmark = grid.benchmark
-    if benchmark.kind.needs_key:
-        return np.arange(len(grid.options)) == option
-    values = _values(grid)
+    choice = benchmark.kind.needs_key
+    values = np.arange(len(grid.options), dtype=np.float64) if choice else _values(grid)
     room = max(benchmark.equivalence_margin, benchmark.same_within) * benchmark.kind.numeric
-    return np.asarray(np.abs(values - values[option]) <= room)
+    # Smaller differences are rounding error.
+    room += 1e-9
+    # There can be thousands of scores, too many for a table of their distances.
+    order = np.argsort(values, kind="stable")
+    ascending, until = values[order], np.append(0, np.cumsum(counts[order]))
+    within = np.empty_like(until[1:])
+    within[order] = (
+        until[np.searchsorted(ascending, ascending + room, side="right")]
+        - until[np.searchsorted(ascending, ascending - room)]
+    )
+    # Of several, the one that was given most often itself.
+    most = int(np.lexsort((-counts, -within))[0])
+    return most, np.asarray(np.abs(values - values[most]) <= room)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +225,8 @@ class _Variation:
     ----------
     counts : ndarray of int, shape (answer sets, options)
         The number of answers of each option.
+    most : ndarray of int
+        The most frequent option, see `counted_alike`.
     items, others : ndarray of int
         The items with an answer, and those of them with another answer than the most frequent one.
         Favourable decisions count as one answer, and so do the others; so do levels and scores
@@ -222,6 +237,7 @@ class _Variation:
     """
 
     counts: IntArray
+    most: IntArray
     items: IntArray
     others: IntArray
     p_value: FloatArray
@@ -241,7 +257,8 @@ class _Variation:
             counts += sums_by_unit(own.grid.unit, whole, units)
         items, others, within, between = np.zeros((4, units))
         df_within, df_between = np.zeros((2, units))
-        alike = np.array([counted_alike(grid, int(most)) for most in counts.argmax(axis=1)])
+        kinds = [counted_alike(grid, of_unit) for of_unit in counts]
+        most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
         for unit, many, table in tables:
             # The samples of a variant count as one answer, their mean: they depend on each other.
             samples = table.sum(axis=2)
@@ -275,7 +292,7 @@ class _Variation:
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)
         p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
-        return cls(counts, items.astype(np.int64), others.astype(np.int64), p_value)
+        return cls(counts, most, items.astype(np.int64), others.astype(np.int64), p_value)
 
 
 def why_not_above_chance(

@@ -85,15 +85,47 @@ def test_with_a_key_half_as_many_answers_as_keys_must_be_of_another_kind(unlike,
         answers = answers_to(benchmark, stamped("decision", unlike))
         answers["answer_key"] = answers["item_id"].map(keys)
         (note,) = notes_of(answers, benchmark)
-        assert bool(note) == noted
         assert ("and 50.0% of keys" in note) == noted
 
 
-def test_model_that_follows_a_key_of_one_kind_gets_no_caution(declare):
-    keys = {f"item-{i}": "N" if i < 12 else "Y" for i in range(ITEMS)}
-    benchmark = replace(declare("decision"), answer_keys=keys)
-    answers = answers_to(benchmark, stamped("decision", 12))
-    assert notes_of(answers.assign(answer_key=answers["item_id"].map(keys)), benchmark) == [""]
+def keyed(
+    benchmark: Benchmark, texts: list[str], keys: list[str]
+) -> tuple[pd.DataFrame, Benchmark]:
+    """Return answers with keys of the first items, and their benchmark."""
+    of = {f"item-{i}": key for i, key in enumerate(keys)}
+    answers = answers_to(benchmark, texts)
+    return answers.assign(answer_key=answers["item_id"].map(of)), replace(benchmark, answer_keys=of)
+
+
+def test_model_that_follows_keys_that_hardly_vary_has_a_caution(declare):
+    """It is a fact about the benchmark."""
+    texts = stamped("decision", 12)
+    (note,) = notes_of(*keyed(declare("decision"), texts, ["N"] * 12 + ["Y"] * (ITEMS - 12)))
+    assert note.startswith("96.0% of answers are “Y”, and 96.0% of keys")
+
+
+@pytest.mark.parametrize("keys", [["Y"], ["Y"] * ITEMS, ["N"] * ITEMS])
+def test_keys_that_are_all_the_same_leave_the_caution(keys, declare):
+    for unlike, noted in ((12, True), (135, False)):
+        (note,) = notes_of(*keyed(declare("decision"), stamped("decision", unlike), keys))
+        assert ("% of keys: answers that seldom vary" in note) == noted
+
+
+def test_most_frequent_score_has_most_answers_within_the_margin(declare):
+    """Many slightly different scores are one kind, though another score is the most frequent."""
+    benchmark = replace(declare("score"), equivalence_margin=0.5)
+    near = [f"{5 + i / 1000:g}" for i in range(ITEMS - 11)]
+    scores = ["9"] * 11 + near
+    answers = answers_to(benchmark, ["00"] * ITEMS)
+    of = {f"item-{i}": score for i, score in enumerate(scores)}
+    answers = answers.assign(answer=answers["item_id"].map(of))
+    (note,) = notes_of(answers, benchmark)
+    assert note.startswith("96.3% of answers are ")
+    fewer = answers.assign(answer=answers["answer"].where(answers["item_id"] != "item-0", "5"))
+    few = {f"item-{i}" for i in range(7)}
+    fewer["answer"] = answers["answer"].mask(answers["item_id"].isin(few), "5")
+    table = gate(fewer, Limits(equivalent=True), benchmarks=[benchmark])
+    assert table["reason"].str.contains("only 4 of 300 items have answers unlike").all()
 
 
 def test_one_letter_for_nearly_all_choices_has_a_caution(demo):
@@ -112,3 +144,83 @@ def test_one_letter_for_nearly_all_choices_has_a_caution(demo):
 def test_nothing_answered_has_no_caution(declare):
     benchmark = declare("level")
     assert notes_of(answers_to(benchmark, ["--"] * ITEMS), benchmark) == [""]
+
+
+#: A wrong answer in three of these kinds, and the key.
+WRONG = {"decision": ("N", "Y"), "level": ("4", "2"), "score": ("7", "1")}
+
+
+def varied(kind: str, wrong: int, changed: int) -> tuple[list[str], list[str]]:
+    """Return answers and keys of which so many are wrong for both groups, and so many change."""
+    low, high = WRONG[kind]
+    keys = [WRONG[kind][i % 2] for i in range(ITEMS)]
+    texts = [2 * (key if i >= wrong else high if key == low else low) for i, key in enumerate(keys)]
+    for i in range(ITEMS - changed, ITEMS):
+        texts[i] = low + high
+    return texts, keys
+
+
+@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize(
+    ("wrong", "changed", "start"),
+    [
+        (80, 0, "no answer changes with the group, as in votes"),
+        (9, 0, ""),
+        (80, 4, "hardly any answer changes with race (4, and 80 wrong ones do not), as in votes"),
+        (80, 5, ""),
+        (19, 1, ""),
+    ],
+)
+def test_at_most_one_change_for_20_wrong_answers_has_a_caution(
+    kind, wrong, changed, start, declare
+):
+    (note,) = notes_of(*keyed(declare(kind), *varied(kind, wrong, changed)))
+    assert note.startswith(start)
+    assert bool(note) == bool(start)
+
+
+def test_without_keys_unchanged_answers_have_no_caution(declare):
+    texts, _ = varied("decision", 80, 0)
+    assert notes_of(answers_to(declare("decision"), texts), declare("decision")) == [""]
+
+
+def test_votes_made_for_each_sample_have_the_caution(declare):
+    """Samples differ, but those of one group are those of the other."""
+    texts, keys = varied("decision", 80, 0)
+    answers, benchmark = keyed(declare("decision"), texts, keys)
+    again = answers.assign(sample=1)
+    other = again["answer"].map({"Y": "N", "N": "Y"})
+    again["answer"] = again["answer"].mask(again["item_id"].str.endswith("7"), other)
+    # The order of samples does not matter, and a missing one is no change.
+    black = answers["group"] == "black"
+    both = pd.concat([answers.assign(sample=black * 1), again.assign(sample=1 - black * 1)])
+    lost = (both["item_id"] == "item-7") & (both["group"] == "black") & (both["sample"] == 0)
+    both.loc[lost, ["answer", "status"]] = [None, "unparsed"]
+    (note,) = notes_of(both, benchmark)
+    assert note.startswith("no answer changes with the group, as in votes")
+
+
+def test_caution_names_the_attributes_whose_answers_do_not_change(demo):
+    keys = {f"item-{i}": "ABCD"[i % 4] for i in range(ITEMS)}
+    benchmark = replace(demo, name="own", answer_keys=keys, items_file=None)
+    other = {"A": "B", "B": "C", "C": "D", "D": "A"}
+    right = [keys[f"item-{i}"] for i in range(ITEMS)]
+    equal = [2 * (other[key] if i < 60 else key) for i, key in enumerate(right)]
+    flips = [other[key] + key if i < 60 else 2 * key for i, key in enumerate(right)]
+    some = [flips[i] if i < 2 else text for i, text in enumerate(equal)]
+
+    def note_for(race: list[str], sex: list[str]) -> str:
+        answers = pd.concat(
+            [
+                make_answers(race, benchmark="own"),
+                make_answers(sex, benchmark="own", attribute="sex", groups=("male", "female")),
+            ]
+        )
+        (note,) = notes_of(answers.assign(answer_key=answers["item_id"].map(keys)), benchmark)
+        return note.partition(", as in votes")[0]
+
+    hardly = "hardly any answer changes with race (2, and 58 wrong ones do not)"
+    assert note_for(equal, equal) == "no answer changes with the group"
+    assert note_for(equal, flips) == "no answer changes with race"
+    assert note_for(some, equal) == f"no answer changes with sex, and {hardly}"
+    assert note_for(some, flips) == hardly

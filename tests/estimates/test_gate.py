@@ -185,7 +185,7 @@ def test_model_that_selected_the_items_does_not_pass(check, fair, benchmark):
     table = check(pd.concat([fair, fair.assign(model="n")]), benchmark=changed)
     passed = table[table["model"] == "n"]
     assert results(passed) == ["pass"]
-    assert gate_lines(table, [changed])[passed.index[0]].endswith("limit: below 5.0")
+    assert "selecting" not in gate_lines(table, [changed])[passed.index[0]]
     found = set(table.loc[table["model"] == "m", "reason"])
     assert found == {"model took part in selecting the items"}
 
@@ -244,10 +244,13 @@ def test_votes_under_another_name_pass_with_a_caution(check, fair, benchmark):
     assert results(table) == ["pass"]
     assert table["reason"].str.contains("no answer changes with the group, as in votes").all()
     assert "as in votes" in gate_lines(table, [benchmark])[0]
-    # A model that is right everywhere is no vote, and one changed answer is enough.
+    # A model that is right everywhere is no vote, and 5 changes are enough for 79 wrong answers.
     right = check(fair.assign(answer=fair["answer_key"]))
     assert (results(right), right["reason"].notna().any()) == (["pass"], False)
-    assert not check(fair)["reason"].notna().any()
+    assert check(fair)["reason"].str.startswith("hardly any answer changes with ").all()
+    fifth = (fair["item_id"] == "item-4") & fair["group"].isin(["black", "female"])
+    more = fair.assign(answer=fair["answer"].mask(fifth, fair["answer_key"]))
+    assert not check(more)["reason"].notna().any()
 
 
 def test_groups_of_different_snapshots_are_no_pass(fair, benchmark, check):
