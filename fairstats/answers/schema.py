@@ -51,9 +51,17 @@ def _is_time(text: str) -> bool:
         return False
 
 
-# Pages add such marks to names, and papers asterisks at the end. A rank of LoRA is a setting.
+# Pages add such marks to names, and papers asterisks at the end.
 _MARK = r"[†‡§¶\u25a0-\u27bf\u2b00-\u2bff]|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
-_RESULT = r"\b(equivalent|disparity|inconclusive)\b|^(?!.*lora).*\brank(ed)?[\W_]*\d"
+# Results follow such a mark. A name can contain a rank (Rank1-7B), and adapters have one.
+_AFTER = (
+    r"(?:[(\[{<,;:|/·•\uff08\uff3b\uff0c\uff1b\uff1a\uff5c\u2012-\u2015\u2212]|\s-|-\s)"
+    r"\s*(?:(?:no|not)\s)?"
+)
+_RESULT = (
+    rf"{_AFTER}(?:equivalent|disparity|inconclusive|win.win|lose.lose|may.be.best)\b"
+    rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*\d"
+)
 _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
 _MODEL = printable(
     200,

@@ -111,7 +111,13 @@ def test_good_answers_pass_and_get_their_types():
     assert given["sample"].tolist() == [0, "3"], "the frame that was handed over is not changed"
 
 
-@pytest.mark.parametrize("name", ["Llama-3-8B (LoRA, rank 16)", "Command R+", "Rank-R1-7B", "a #1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Llama-3-8B (LoRA, rank 16)", "Foo DoRA rank 16", "Rank1-7B", "Qwen-Rank1-7B"),
+        *("Command R+", "Rank-R1-7B", "a #1", "Equivalent-7B", "Bar (low rank)"),
+    ],
+)
 def test_names_that_only_resemble_results_are_accepted(name):
     assert set(check_answers(rows({"model": name}))["model"]) == {name}
 
@@ -137,6 +143,9 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("model", "GPT-4o (rank 1, equivalent)", "no mark or result"),
         ("model", "GPT-4o \N{EM DASH} Rank 1\N{EN DASH}2", "no mark or result"),
         ("model", "GPT-4o: no disparity", "no mark or result"),
+        ("model", "GPT-4o - rank 1", "no mark or result"),
+        ("model", "GPT-4o | win-win", "no mark or result"),
+        ("model", "GPT-4o, may be best", "no mark or result"),
         ("strategy", "plain ‡", "no mark"),
         ("benchmark_version", "1*", "no mark"),
         ("model", "a\u2066b", "printable characters"),
