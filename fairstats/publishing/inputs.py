@@ -41,8 +41,7 @@ from fairstats.retrieval.variant_lists import (
     refuse_lacking,
 )
 from fairstats.screening.screen import screen_opened
-from fairstats.submissions.declaration import SUBMISSION_FILE
-from fairstats.submissions.folder import accepted_submissions
+from fairstats.submissions.folder import accepted_submissions, is_submission
 from fairstats.submissions.records import no_submissions, submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
 
@@ -150,7 +149,7 @@ def _refuse_in_engine(sources: Sequence[Path], retrieved: Sequence[Path]) -> Non
     problems += [
         Problem(str(folder), "is a submission, which is only checked in memory", remedy)
         for folder in sorted({path.parent for path in sources})
-        if (folder / SUBMISSION_FILE).exists()
+        if is_submission(folder)
     ]
     if problems:
         raise InputError(problems)

@@ -265,14 +265,26 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
     return problems
 
 
+def is_submission(folder: Path) -> bool:
+    """Return whether a folder has a declaration or a record of acceptance, in any capitals.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder with files of answers.
+    """
+    names = {path.name.casefold() for path in folder.iterdir()}
+    return bool(names & {SUBMISSION_FILE, ACCEPTANCE_FILE})
+
+
 def accepted_submissions(files: Mapping[Path, FileBytes]) -> list[Submission]:
     """Return the submissions that files of answers belong to.
 
     Parameters
     ----------
     files : mapping of Path to FileBytes
-        Files of answers and retrievals. Those in a folder without a declaration belong to no
-        submission.
+        Files of answers and retrievals. Those in a folder without a declaration and a record of
+        acceptance belong to no submission.
 
     Raises
     ------
@@ -280,11 +292,16 @@ def accepted_submissions(files: Mapping[Path, FileBytes]) -> list[Submission]:
         As `read_submission`. If a submission was not accepted, or one of its files is left out or
         was changed since it was read.
     """
-    folders = sorted({path.parent for path in files if (path.parent / SUBMISSION_FILE).exists()})
+    folders = sorted({path.parent for path in files if is_submission(path.parent)})
     found: list[Submission] = []
     problems: list[Problem] = []
     read = {(path.parent, path.name): file.sha256 for path, file in files.items()}
     for folder in folders:
+        # Some systems would open a file with other capitals.
+        if SUBMISSION_FILE not in {path.name for path in folder.iterdir()}:
+            message, remedy = f"has no {SUBMISSION_FILE}", "restore the accepted folder"
+            problems.append(Problem(str(folder), message, remedy))
+            continue
         try:
             submission = read_submission(folder)
         except InputError as error:
