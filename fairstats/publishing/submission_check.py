@@ -22,6 +22,7 @@ from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.comparisons.ranking import no_ranking
 from fairstats.inference._checks import check_alpha, check_choice
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.publishing.diff import verdict_changes
 from fairstats.publishing.inputs import read_used, refuse_unused, refuse_without
 from fairstats.release.tables import TABLES, ReleaseInputs
@@ -286,13 +287,17 @@ def _sentences(found: Preview) -> Iterator[str]:
         value = "" if pd.isna(row["difference"]) else kind.signed(row["difference"])
         p = p_figure(row["p_adjusted"])
         verdict = row["verdict"] if isinstance(row["verdict"], str) else "no verdict"
+        # Next to "equivalent", the reason is a caution.
+        if verdict == EQUIVALENT and isinstance(row["verdict_reason"], str):
+            verdict += f" ({row['verdict_reason']})"
         yield (
             f"{row['model']} ({row['strategy']}), {row['attribute']} {row['group_a']} − "
             f"{row['group_b']}: gap {value} ({limits}) {kind.unit}, CFR {percent(row['cfr'])}"
             f"{f', adjusted p {p}' if p else ''}: {verdict}."
         )
     for row in found.ranks.to_dict("records"):
-        after = row["rank_after"] or f"none ({row['method_note']})"
+        note = f" ({row['method_note']})" if row["method_note"] else ""
+        after = f"{row['rank_after'] or 'none'}{note}"
         before = "new" if row["rank_before"] is None else f"before: {row['rank_before'] or 'none'}"
         which = f"{row['model']} ({row['benchmark_version']}, {row['strategy']})"
         yield f"Rank of {which}: {after}; {before}."

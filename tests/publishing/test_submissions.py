@@ -117,6 +117,20 @@ def test_preview_says_why_a_strategy_of_its_own_has_no_rank(honest, board, bench
     assert rank.endswith("my own way): none (no other model on this board); new.")
 
 
+def test_preview_has_the_caution_about_votes_next_to_verdict_and_rank(
+    honest, board, benchmark, tmp_path
+):
+    answers = honest[0].sort_values("item_id", kind="stable")
+    first = answers.groupby("item_id")[["answer", "status"]].transform("first")
+    submit(answers.assign(**first), tmp_path / "voted")
+    found = checked(tmp_path / "voted", board, benchmark)
+    note = "(no answer changes with the group, as in votes over the versions of an item"
+    verdict, rank = (line for line in found.lines if note in line)
+    assert f": equivalent {note}" in verdict
+    assert rank.startswith("Rank of")
+    assert found.to_markdown().count("no answer changes with the group") == 2
+
+
 def test_preview_of_others_is_the_change_between_two_boards(submission, board, benchmark):
     found = checked(submission, board, benchmark).preview
     for before, after in zip(found.ranks["rank_before"], found.ranks["rank_after"], strict=True):
@@ -453,6 +467,15 @@ def test_record_of_another_declaration_is_refused(submission, board, benchmark, 
     with pytest.raises(InputError, match="changed after it was accepted"):
         publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize("name", [None, "Submission.toml"])
+def test_record_without_its_declaration_is_refused(name, submission, board, benchmark, tmp_path):
+    target, _ = accept_submission(submission, board, by="A keeper")
+    path = target / "submission.toml"
+    path.rename(target / name) if name else path.unlink()
+    with pytest.raises(InputError, match=r"has no submission\.toml"):
+        publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
 
 
 def test_submission_that_was_not_accepted_is_not_published(submission, board, benchmark, tmp_path):
