@@ -92,7 +92,9 @@ def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
         yield "independent units: the items"
     elif benchmark.clusters:
         units = len(set(benchmark.clusters.values()))
-        yield f"independent units: {units:,} values of {benchmark.cluster} in the file of items"
+        values = f"{units:,} values of {benchmark.cluster} in the file of items"
+        few = f" ({benchmark.few_clusters})" if benchmark.few_clusters else ""
+        yield f"independent units: {values}{few}"
     else:
         yield f"independent units: {benchmark.cluster}, from the column cluster of the answers"
 

@@ -33,6 +33,8 @@ ORIGINAL = "original"
 NEUTRALIZED = "neutralized"
 #: A model is uninformative if fewer items have another answer than the most frequent one.
 FEWEST_UNLIKE = 5
+# Intervals and tests assume many independent units, none of which decides the result.
+_FEW_CLUSTERS, _LARGEST_CLUSTER = 10, 0.2
 # Groups that are each compared with one group are two steps apart.
 _MOST_STEPS = 2
 #: The defaults of `Benchmark.largest_missing` and `Benchmark.common_items`.
@@ -327,6 +329,19 @@ class Benchmark:
         return Attribute(POOLED, label, groups, (POOLED_GROUPS,))
 
     @property
+    def few_clusters(self) -> str:
+        """Return that listed clusters are few, or that one has many items; empty if not."""
+        sizes = Counter(self.clusters.values())
+        if not sizes:
+            return ""
+        words, largest = self.words, max(sizes.values())
+        if len(sizes) < _FEW_CLUSTERS:
+            return f"only {len(sizes)} {words.cluster if len(sizes) == 1 else words.clusters}"
+        if largest > _LARGEST_CLUSTER * len(self.clusters):
+            return f"one {words.cluster} has {largest:,} of {len(self.clusters):,} {words.items}"
+        return ""
+
+    @property
     def own_thresholds(self) -> list[str]:
         """Return each threshold that is not the default, in words, and whether items are known."""
         found = []
@@ -348,6 +363,8 @@ class Benchmark:
         keyed = len(self.answer_keys)
         if 0 < keyed < len(self.items) and not self.kind.needs_key:
             found.append(f"keys of {keyed:,} of {len(self.items):,} {self.words.items}")
+        if few := self.few_clusters:
+            found.append(few)
         baseline = self.attributes.get(BASELINE)
         more = [g for g in baseline.groups if g not in (ORIGINAL, NEUTRALIZED)] if baseline else []
         if baseline and more:

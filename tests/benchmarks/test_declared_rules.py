@@ -15,6 +15,7 @@ from fairstats import InputError, analyze, compare, rank_models, screen
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.authoring_summary import summary
+from fairstats.benchmarks.kinds import Words
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmark
 from fairstats.cli import app
 from fairstats.estimates.gate import gate
@@ -395,3 +396,31 @@ def test_keys_of_a_part_of_the_items_are_named(benchmark_file):
         ["keys of 24 of 300 items"],
         [],
     ]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "words", "expected"),
+    [
+        ([f"p{i % 3}" for i in range(300)], Words(), ["only 3 clusters"]),
+        (["p0"] * 300, Words(cluster="patient"), ["only 1 patient"]),
+        (
+            [f"p{max(i - 199, 0)}" for i in range(300)],
+            Words(cluster="patient", items="stays"),
+            ["one patient has 200 of 300 stays"],
+        ),
+        ([f"p{i % 10}" for i in range(300)], Words(), []),
+    ],
+)
+def test_clusters_that_are_few_or_large_are_named(clusters, words, expected, benchmark_file):
+    """Intervals assume many independent units."""
+    items = [f"item-{i}" for i in range(300)]
+    benchmark = replace(
+        declared(benchmark_file, "decision"),
+        listed=tuple(items),
+        cluster="pt",
+        clusters=dict(zip(items, clusters, strict=True)),
+        words=words,
+    )
+    assert benchmark.own_thresholds == expected
+    (units,) = [line for line in summary(benchmark) if line.startswith("independent units: ")]
+    assert units.endswith("".join(f" ({text})" for text in expected) or "in the file of items")
