@@ -141,8 +141,8 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
         f"median of other models is {usual:.2f}."
     )
     question = (
-        "Does the model see the group, was each version answered separately, and were others "
-        "sampled at a higher temperature?"
+        "Does the model see the group, was each version answered separately, were others sampled "
+        "at a higher temperature, and are there wrong keys that it does not follow?"
     )
     return Finding(FLIP_LEVEL, value, usual, float(p), "look", note, question)
 
