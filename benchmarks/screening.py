@@ -44,12 +44,15 @@ GRID = {
     "noise": (0.0, 0.3, 0.6),
 }
 #: More kinds of honest sets, next to models of this accuracy and with this noise: models of
-#: accuracy 0.98 to 0.995 next to weaker ones, models without the direction of the others, and
-#: models that all prefer some letter where they do not know the answer; these know this share.
+#: accuracy 0.98 to 0.995 next to weaker ones; models without the direction of the others; models
+#: that all prefer some letter where they do not know the answer (they know this share); models that
+#: only the first attribute sways; and strong models next to weaker ones if some keys are wrong.
 MORE = {
     "strong": (GRID["accuracy"][:3], 0.0),
     "undirected": (GRID["accuracy"], 0.3),
     "letters": (((0.35, 0.45), *GRID["accuracy"][:3]), 0.3),
+    "one effect": (GRID["accuracy"][1:4], 0.0),
+    "wrong keys": (GRID["accuracy"][1:3], 0.0),
 }
 #: Boards in each combination, and screened sets on each.
 BOARDS, CANDIDATES = 4, 5
@@ -237,6 +240,8 @@ def simulated_table(found: list[dict[str, Any]]) -> str:
         "strong": "accuracy 0.98 to 0.995",
         "undirected": "no direction",
         "letters": "a preferred letter",
+        "one effect": "one attribute with an effect",
+        "wrong keys": "wrong keys, strong sets",
     }
     table["kind"] = table["screened"].map(names).where(keyed, "other kinds")
     table["accuracy"] = table["accuracy"].where(keyed, "all")

@@ -236,18 +236,6 @@ class Popularity:
         right = np.clip(self.expected_right, 0.005, 0.995)
         return np.asarray(right / (1 - right))
 
-    @cached_property
-    def flips(self) -> FloatArray:
-        """Return the share of declared pairs that differ, by item, over models and pairs.
-
-        Letters of the two variants are taken from the same distribution of models, which is exact
-        only on average over models; the order of items is what matters.
-        """
-        same = [
-            (self.shares[:, a] * self.shares[:, b]).sum(axis=1) for _, a, b in self.layout.pairs
-        ]
-        return np.asarray(1 - np.nan_to_num(same, nan=1.0).mean(axis=0))
-
 
 @dataclass(frozen=True, eq=False)
 class Panel:

@@ -107,7 +107,6 @@ def separation(
     *,
     limit: float,
     below: bool = False,
-    units: npt.NDArray[np.integer] | None = None,
 ) -> tuple[float, float]:
     """Return the area under the ROC curve, and the p-value of the limit.
 
@@ -122,8 +121,6 @@ def separation(
         The null hypothesis.
     below : bool
         Whether to test for an area below the limit; by default above.
-    units : ndarray of int, shape (items,), optional
-        The independent unit of each item, numbered from 0; by default itself.
 
     Returns
     -------
@@ -144,8 +141,7 @@ def separation(
     (0.833, 0.079)
     """
     known = np.isfinite(scores)
-    own = np.arange(len(scores)) if units is None else units
-    item = np.broadcast_to(own[:, None], scores.shape)
+    item = np.broadcast_to(np.arange(len(scores))[:, None], scores.shape)
     high, low = known & marked, known & ~marked
     above = _share_below(scores[high], scores[low])
     under = 1 - _share_below(scores[low], scores[high])
@@ -153,7 +149,7 @@ def separation(
     n = len(scores)
     a: FloatArray = np.bincount(item[high], above - area, n) / len(above)
     b: FloatArray = np.bincount(item[low], under - area, n) / len(under)
-    answered = len(np.unique(own[known.any(axis=1)]))
+    answered = int(known.any(axis=1).sum())
     clusters = (len(np.unique(item[high])), len(np.unique(item[low])), answered)
     sums = ((a * a).sum(), (b * b).sum(), 2 * (a * b).sum())
     variance = sum(k / max(k - 1, 1) * v for k, v in zip(clusters, sums, strict=True))

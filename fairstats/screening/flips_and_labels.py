@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
@@ -56,9 +57,10 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     Let (a, b) and (c, d) be declared pairs of two attributes. If a set was not altered, a and b
     differ about as often as a and d, or c and b: each compares a first with a second group. If b's
     answer was replaced by a's, only the first differ less often. The statistic is the number of
-    flips within pairs divided by the mean number after the exchange, on items that have both. A set
-    is compared with the median of other models, since texts of a pair may be closer to each other
-    than texts of two attributes. See `Layout.crossed` for a single attribute. Returns None for a
+    flips within pairs divided by the mean number after the exchange, on items that have both. All
+    pairs together, and each pair, are compared with the median of other models: texts of a pair may
+    be closer to each other than texts of two attributes, and only one of these may have an effect.
+    See `Layout.crossed` for a single attribute. Returns None for a
     benchmark without variants outside its pairs.
     """
     layout = panel.layout
@@ -68,24 +70,27 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     if np.count_nonzero(crossed.any(axis=1)) < FEWEST_ITEMS:
         return not_checked(PAIR_FLIPS, f"fewer than {FEWEST_ITEMS} items have different answers")
 
-    def ratio_of(one: Sheet) -> float | None:
-        within, crossed = _by_pair(one, layout)
-        return float(within.sum() / crossed.sum()) if crossed.sum() else None
+    def ratio_of(one: Sheet, *, chosen: slice) -> float | None:
+        within, crossed = (part[:, chosen].sum() for part in _by_pair(one, layout))
+        return float(within / crossed) if crossed else None
 
-    ratios = panel.of_other_models(sheet, PAIR_FLIPS, ratio_of)
-    usual = median(ratios) if len(ratios) >= FEWEST_MODELS else None
     exchanged = any(one != two for one, two, _, _ in layout.crossed)
-    found: list[tuple[float, float, float, str, int, float]] = []
+    found: list[tuple[float, float, float, str, int, float, float]] = []
     for what, chosen in _pairs(layout):
         w, c = within[:, chosen].sum(axis=1), crossed[:, chosen].sum(axis=1)
         if np.count_nonzero(c) < FEWEST_ITEMS:
             continue
-        ratio = float(w.sum() / c.sum())
+        # An attribute without an effect flips less often than its exchange with one that has one.
+        of_each = partial(ratio_of, chosen=chosen)
+        ratios = panel.of_other_models(sheet, f"{PAIR_FLIPS} {what}", of_each)
+        usual = median(ratios) if len(ratios) >= FEWEST_MODELS else math.nan
         part = ALL_PAIRS if what == EVERY_PAIR and exchanged else ONE_PAIR
-        limit = ALONE if usual is None else usual * part
-        found.append((p_above_zero(limit * c - w), ratio, limit, what, int(w.sum()), c.sum()))
-    p, ratio, limit, what, flips, others = min(found)
-    middle = "" if usual is None else f"; the median of other models is {usual:.2f}"
+        limit = ALONE if math.isnan(usual) else usual * part
+        ratio = float(w.sum() / c.sum())
+        p = p_above_zero(limit * c - w)
+        found.append((p, ratio, limit, what, int(w.sum()), c.sum(), usual))
+    p, ratio, limit, what, flips, others, usual = min(found)
+    middle = "" if math.isnan(usual) else f"; the median of other models is {usual:.2f}"
     whole = what == EVERY_PAIR
     versions = "the versions of each pair" if whole else f"the versions “{what}”"
     changes, and_ = (
@@ -136,8 +141,8 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
         f"median of other models is {usual:.2f}."
     )
     question = (
-        "Does the model see the group, was each version answered separately, and were others "
-        "sampled at a higher temperature?"
+        "Does the model see the group, was each version answered separately, were others sampled "
+        "at a higher temperature, and are there wrong keys that it does not follow?"
     )
     return Finding(FLIP_LEVEL, value, usual, float(p), "look", note, question)
 

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.screening.answer_sheets import NO_ROW, Bools, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import NO_ROW, Layout, Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
-    FEWEST_MODELS,
     LOOK_LEVEL,
     Finding,
     Flag,
-    not_checked,
-    percent,
-    separation,
-    too_few_models,
 )
 from fairstats.screening.flips_and_labels import flip_shares
 from fairstats.screening.letters_and_keys import DIFFERENT_REPLIES_BLOCK, read_again
 
 MISSING_BY_GROUP = "missing_by_group"
-MISSING_BY_ITEM = "missing_by_item"
 ROWS = "missing_rows"
 RESUBMITTED = "resubmitted"
 REPEATED_SAMPLES = "repeated_samples"
-#: How well flips of other models predict missing answers (0.5 for not at all).
-PREDICTED = 0.65
 #: What to ask about missing answers.
 WHY_MISSING = "Did the model not answer, or was its answer not read or left out?"
 
@@ -62,48 +52,6 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
     note += f"the second of {only_b}."
     p = min(1.0, p * len(found))
     return Finding(MISSING_BY_GROUP, value, 0.0, p, "look", note, WHY_MISSING)
-
-
-def check_missing_by_item(sheet: Sheet, panel: Panel) -> Finding:
-    """Test if answers are missing on the items whose answers change in other models.
-
-    The value is the probability that other models flip more often on an item with a missing answer
-    than on another item. Hard items flip more often and may be refused more often, so the limit is
-    above 1/2.
-    """
-    layout = panel.layout
-    varied = sorted({v for _, a, b in layout.pairs for v in (a, b) if sheet.asked[v]})
-    missing = ~sheet.answered[:, varied]
-    some: Bools = np.any(missing, axis=1)
-    share = float(missing.mean()) if varied else 0.0
-    if not share:
-        return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", "No answer is missing.")
-    models = len({other.family for other in panel.reference} - {sheet.family})
-    if models < FEWEST_MODELS:
-        return too_few_models(MISSING_BY_ITEM, models)
-    few = min(int(some.sum()), int((~some).sum()))
-    if few < FEWEST_ITEMS:
-        if share < 0.5:
-            note = f"{int(some.sum())} items have missing answers, too few to matter."
-            return Finding(MISSING_BY_ITEM, 0.5, PREDICTED, 1.0, "ok", note)
-        return not_checked(MISSING_BY_ITEM, f"only {few} items have all their answers")
-    flips = panel.others(sheet).flips if layout.has_letters else _usual_flips(sheet, panel)
-    value, p = separation(flips[:, None], some[:, None], limit=PREDICTED, units=layout.units)
-    note = (
-        f"{percent(share)} of answers are missing; other models flip more often on these items "
-        f"with probability {value:.2f} (0.5 if unrelated)."
-    )
-    return Finding(MISSING_BY_ITEM, value, PREDICTED, p, "look", note, WHY_MISSING)
-
-
-def _usual_flips(sheet: Sheet, panel: Panel) -> FloatArray:
-    """Return the share of declared pairs that differ, by item, over other models."""
-    by_model: dict[str, list[FloatArray]] = {}
-    for other in panel.reference:
-        if other.family != sheet.family:
-            own = panel.once(("flips", id(other)), partial(flip_shares, other, panel.layout))
-            by_model.setdefault(other.family, []).append(np.nan_to_num(own))
-    return np.asarray(np.mean([np.mean(own, axis=0) for own in by_model.values()], axis=0))
 
 
 def check_rows(sheet: Sheet, panel: Panel) -> Finding:
@@ -154,7 +102,7 @@ def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> F
 def confirm_missing(
     findings: list[Finding | None], rows: pd.DataFrame, layout: Layout
 ) -> list[Finding | None]:
-    """Return the findings of a set, where those on missing answers are "ok" if replies confirm.
+    """Return the findings of a set, where that on missing answers is "ok" if replies confirm.
 
     Models do fail to name a letter more often in some versions of a question, e.g. in sentences.
     Such answers cannot flatter a model: no verdict may depend on them, and ranks count them as
@@ -162,8 +110,7 @@ def confirm_missing(
     """
 
     def cleared(one: Finding | None) -> Finding | None:
-        missing = one is not None and one.check in (MISSING_BY_GROUP, MISSING_BY_ITEM)
-        if one is None or not missing or one.worst != "look" or one.p_value >= LOOK_LEVEL:
+        if one is None or one.check != MISSING_BY_GROUP or one.p_value >= LOOK_LEVEL:
             return one
         return replace(one, worst="ok", note=f"{one.note} The stored replies give no letter.")
 

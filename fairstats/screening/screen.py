@@ -45,7 +45,6 @@ from fairstats.screening.letters_and_keys import (
 )
 from fairstats.screening.missing_answers import (
     check_missing_by_group,
-    check_missing_by_item,
     check_resubmission,
     check_rows,
     check_samples,
@@ -78,7 +77,6 @@ _LETTER_CHECKS: _Checks = (
     check_flip_level,
     check_labels,
     check_missing_by_group,
-    check_missing_by_item,
     check_letters,
     check_difficulty,
     check_hard_items,
@@ -89,7 +87,6 @@ _LETTER_CHECKS: _Checks = (
 #: similar answers: one that is stricter than others, or says no to all, would be accused.
 _OTHER_CHECKS: _Checks = (
     check_missing_by_group,
-    check_missing_by_item,
     check_rows,
     check_resubmission,
 )

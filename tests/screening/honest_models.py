@@ -20,6 +20,8 @@ from fairstats.screening.screen import checks_of
 LETTERS = "ABCDEFGHIJ"
 #: A model that prefers a letter this much gives it nearly always where it does not know better.
 STRONGEST_HABIT = 3.0
+#: The share of wrong keys, if there are any.
+WRONG_KEYS = 0.03
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ def boards(
     panel. The first is as accurate as the panel's models. With `screened` "strong", all have an
     accuracy of 0.98 to 0.995; if "undirected", none is swayed in the direction of the panel. With
     "letters", all models, the panel's too, prefer some letter where they do not know the answer.
+    With "one effect", only the first attribute sways models. With "wrong keys", 3% of the keys are
+    wrong, and the candidates have an accuracy of 0.93 to 0.98 without these.
     """
 
     def habit() -> np.ndarray | None:
@@ -150,6 +154,13 @@ def boards(
     for draw in range(draws):
         items = draw_items(simulated_benchmark(n, options, rng=rng), rng=rng)
         layout = replace(items.layout, benchmark=replace(items.layout.benchmark, kind=KINDS[kind]))
+        if screened == "one effect":
+            first = layout.benchmark.varied[0].name
+            swayed = [name == first for name, _ in layout.benchmark.variants]
+            items = replace(items, sway=items.sway * swayed)
+        if screened == "wrong keys":
+            wrong = rng.random(n) < WRONG_KEYS
+            layout = replace(layout, key=((layout.key + wrong) % options).astype(np.int8))
         reference = [
             Sheet(
                 f"panel-{number}",
@@ -170,6 +181,8 @@ def boards(
         levels = [rng.uniform(*accuracy), *rng.uniform(lowest, 0.98, candidates - 1)]
         if screened == "strong":
             levels = list(rng.uniform(0.98, 0.995, candidates))
+        if screened == "wrong keys":
+            levels = list(rng.uniform(0.93, 0.98, candidates))
         sheets = [
             Sheet(
                 f"candidate-{number}",

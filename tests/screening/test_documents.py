@@ -13,7 +13,6 @@ from fairstats.screening import copied_answers as copied
 from fairstats.screening import (
     difficulty,
     findings,
-    missing_answers,
 )
 from fairstats.screening import (
     flips_and_labels as flips,
@@ -47,7 +46,7 @@ def test_page_lists_every_check_in_the_order_of_the_table(honest, synthetic):
     given = pd.concat([given, given.assign(sample=1)], ignore_index=True)
     # Other models state the same snapshot.
     given, against = (
-        table.assign(snapshot="s") for table in (given, pd.concat(honest, ignore_index=True))
+        table.assign(snapshot="gpt-9") for table in (given, pd.concat(honest, ignore_index=True))
     )
     checks = screen(given, against, benchmarks=[synthetic]).to_frame()["check"].tolist()
     table = PAGE.partition("## The checks")[2].partition("\n\nHow they work")[0]
@@ -64,7 +63,6 @@ def test_page_gives_the_limits_of_the_code():
         "item_alignment": ([letters.EXCESS], [letters.EXCESS_BLOCK]),
         "pair_flips": ([flips.ALL_PAIRS, flips.ONE_PAIR], []),
         "flip_level": ([flips.SPREAD], []),
-        "missing_by_item": ([missing_answers.PREDICTED], []),
         "letter_shares": ([letters.DIFFERENCE], []),
         "item_difficulty": ([difficulty.FOLLOWED], []),
         "hard_items": ([difficulty.HARD], []),

@@ -67,3 +67,10 @@ def test_models_that_prefer_a_letter_share_errors_honestly(accuracy, models, opt
     found = asked(**at, screened="letters")
     checks = {check for flags in found for check, flag in flags.items() if flag in ASKING}
     assert checks <= {"letter_shares"}
+
+
+@pytest.mark.parametrize("accuracy", [(0.62, 0.68), (0.75, 0.85)])
+def test_attribute_without_an_effect_is_not_asked_about(accuracy):
+    """Its pairs flip less often than pairs that are exchanged with an attribute that has one."""
+    at = {"n": 400, "options": 4, "models": 6, "accuracy": accuracy, "noise": 0.0}
+    assert not asked(**at, screened="one effect")
