@@ -265,5 +265,5 @@ def test_board_names_a_model_whose_answers_hardly_vary(tmp_path, drawn):
     )
     release = undrawn(answers, tmp_path, benchmarks=[load_benchmark(file)])
     text = said(drawn(show_leaderboard, release))
-    assert "fair-loans: 80.0% of answers are “grant”, and 50.0% of keys: answers that" in text
+    assert "80.0% of answers are “grant”, and 50.0% of keys: answers that" in text
     assert "model-loans: " not in text
