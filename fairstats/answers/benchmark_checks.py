@@ -319,6 +319,17 @@ def _codes(text: str, form: str = "{}") -> str:
     return form.format(", ".join(f"U+{ord(sign):04X}" for sign in other)) if other else ""
 
 
+def needed_variants(benchmark: Benchmark, attributes: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the variants of which each item needs a row, if these attributes were asked."""
+    # The original and the neutralized variants may be left out, but only both together.
+    may = {BASELINE}
+    # An attribute can have the variants of one that crosses it.
+    for one in benchmark.varied:
+        may |= {name for name in one.crosses if one.layers(benchmark.attributes[name])}
+    left_out = may.difference(attributes)
+    return [variant for variant in benchmark.variants if variant[0] not in left_out]
+
+
 def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
     """Return one problem per unit with variants that lack a row."""
     problems: list[Problem] = []
@@ -327,13 +338,7 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         benchmark = known[str(unit["benchmark"])]
         if benchmark is None:
             continue
-        # The original and the neutralized variants may be left out, but only both together.
-        left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
-        # An attribute can have the variants of one that crosses it.
-        of = benchmark.attributes
-        crossed = {x for one in benchmark.varied for x in one.crosses if one.layers(of[x])}
-        crossed -= set(rows["attribute"])
-        variants = [v for v in benchmark.variants if v[0] != left_out and v[0] not in crossed]
+        variants = needed_variants(benchmark, rows["attribute"].unique())
         # If no file lists the items, they are those of the answers.
         items_of = benchmark.items or tuple(dict.fromkeys(rows["item_id"]))
         expected = pd.MultiIndex.from_tuples(

@@ -19,13 +19,17 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers import MEMORY_LIMIT
-from fairstats.answers.benchmark_checks import part_problems, same_looking_problems
+from fairstats.answers.benchmark_checks import (
+    needed_variants,
+    part_problems,
+    same_looking_problems,
+)
 from fairstats.answers.engine_frames import UNIT_COLUMNS, count_rows
 from fairstats.answers.engines import engine_problems, file_columns, read_columns, scan_answers
 from fairstats.answers.files import answer_files, write_parquet
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 
 #: Rows of a part, which is read into memory; an item's answers are in one part.
@@ -189,10 +193,7 @@ def _incomplete(frame: Any, known: Mapping[str, Benchmark], path: str) -> Iterat
     )
     for key, rows in counts.groupby(unit):
         benchmark = known[str(key[0])]
-        there = set(rows["attribute"])
-        crossed = {name for one in benchmark.varied for name in one.crosses} - there
-        left_out = crossed | ({BASELINE} - there)
-        variants = [one for one in benchmark.variants if one[0] not in left_out]
+        variants = needed_variants(benchmark, rows["attribute"])
         items = len(benchmark.items)
         if not items and found is not None:
             own = (found[unit] == list(key)).all(axis=1)

@@ -11,9 +11,11 @@ import pytest
 import fairstats.release.stored_answers
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
+from tests.make_answers import make_answers
 from tests.publishing.edited_releases import rehash
 from tests.report.conftest import answers_of_models
 
@@ -104,3 +106,19 @@ def test_problems_of_answers_beyond_memory_are_named(answers, tmp_path):
         (answers.assign(strategy="majority_vote"), "are majority votes"),
     ):
         assert message in problem_of(changed, tmp_path)
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_groups_that_no_crossing_can_compare_need_variants_in_any_engine(benchmark_file, tmp_path):
+    """White men and black women are no gap of race, nor of sex."""
+    race = '[attributes.race]\nlabel = "Race"\npairs = [["w", "b"]]\ngroups = { w = "W", b = "B" }'
+    sex = '[attributes.sex]\nlabel = "Sex"\npairs = [["m", "f"]]\ngroups = { m = "M", f = "F" }'
+    both = (
+        '[attributes.both]\nlabel = "Both"\npairs = [["w+m", "b+f"]]\ncrosses = ["race", "sex"]\n'
+    )
+    both += 'groups = { "w+m" = "White men", "b+f" = "Black women" }'
+    benchmark = load_benchmark(benchmark_file(race=race, baseline=f"{sex}\n{both}"))
+    answers = make_answers(["AB"] * 3, of=benchmark, attribute="both", groups=("w+m", "b+f"))
+    for engine in ("pandas", "duckdb"):
+        with pytest.raises(InputError, match="have no row"):
+            published(answers, tmp_path, engine=engine, benchmarks=[benchmark])
