@@ -9,21 +9,12 @@ from functools import partial
 from statistics import median
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from fairstats._lib.model_names import names_model, snapshot_key
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import (
-    NO_ROW,
-    Bools,
-    Layout,
-    Panel,
-    Popularity,
-    Sheet,
-    take,
-)
+from fairstats.screening.answer_sheets import NO_ROW, Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -394,12 +385,11 @@ def _habits(sheet: Sheet, panel: Panel) -> FloatArray:
     """
 
     def compute() -> FloatArray:
-        usual = panel.others(sheet)
-        right, wrong = _right_and_wrong(sheet, usual)
-        chances = usual.smoothed * wrong[:, :, None]
-        np.put_along_axis(chances, _key_of_cells(usual.layout), right[:, :, None], axis=2)
-        chances = chances[sheet.answered]
-        options, few = usual.layout.options, FEWEST_ITEMS * sheet.letters.shape[1]
+        usual, options = panel.others(sheet), panel.layout.options
+        right, wrong = (part[:, :, None] for part in _right_and_wrong(sheet, usual))
+        is_key = (panel.layout.key % options)[:, None, None] == np.arange(options)
+        chances = np.where(is_key, right, usual.smoothed * wrong)[sheet.answered]
+        few = FEWEST_ITEMS * sheet.letters.shape[1]
         given = np.bincount(sheet.letters[sheet.answered], minlength=options)
         habits = np.ones(options)
         for _ in range(HABIT_STEPS):
@@ -409,12 +399,6 @@ def _habits(sheet: Sheet, panel: Panel) -> FloatArray:
         return habits
 
     return panel.once(("habits", id(sheet)), compute)
-
-
-def _key_of_cells(layout: Layout) -> npt.NDArray[np.int64]:
-    """Return the place of each cell's key among the options, shape (items, variants, 1)."""
-    key = layout.key.astype(np.int64) % layout.options
-    return np.repeat(key[:, None, None], len(layout.benchmark.variants), axis=1)
 
 
 def shift_accuracy(odds: FloatArray, correct: Bools, answered: Bools) -> FloatArray:

@@ -70,8 +70,13 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     if np.count_nonzero(crossed.any(axis=1)) < FEWEST_ITEMS:
         return not_checked(PAIR_FLIPS, f"fewer than {FEWEST_ITEMS} items have different answers")
 
+    def sums_of(one: Sheet) -> FloatArray:
+        return np.array([part.sum(axis=0) for part in _by_pair(one, layout)])
+
     def ratio_of(one: Sheet, *, chosen: slice) -> float | None:
-        within, crossed = (part[:, chosen].sum() for part in _by_pair(one, layout))
+        # All pairs of a sheet are counted at once.
+        sums = panel.once((PAIR_FLIPS, id(one)), partial(sums_of, one))
+        within, crossed = sums[:, chosen].sum(axis=1)
         return float(within / crossed) if crossed else None
 
     exchanged = any(one != two for one, two, _, _ in layout.crossed)
