@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow
     import pyspark.sql
 
-# The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
-_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster")
+#: The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
+READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster")
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -174,12 +174,7 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
         found.update(names)
     if problems:
         raise InputError(problems)
-    return [name for name in _COLUMNS if name in found], partitioned
-
-
-def read_columns() -> tuple[str, ...]:
-    """Return the columns that an engine reads."""
-    return _COLUMNS
+    return [name for name in READ_COLUMNS if name in found], partitioned
 
 
 def file_columns(path: Path) -> list[str]:
@@ -219,7 +214,7 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
 def _folder_columns(path: Path) -> list[tuple[str, str]]:
     """Return the answer columns given by the names of a file's folders, as in ``model=NAME``."""
     named = (part.partition("=") for part in path.parent.parts)
-    return [(name, unquote(value)) for name, sign, value in named if sign and name in _COLUMNS]
+    return [(name, unquote(value)) for name, sign, value in named if sign and name in READ_COLUMNS]
 
 
 def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine) -> list[Problem]:
@@ -246,7 +241,7 @@ def _type_problems(schema: pyarrow.Schema, path: str) -> list[Problem]:
     problems = []
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if field.name not in _COLUMNS:
+        if field.name not in READ_COLUMNS:
             continue
         if field.name == "sample":
             wanted = "whole numbers"
@@ -355,7 +350,7 @@ def check_values(answers: Any) -> None:
 
     frame = nw.from_native(answers).lazy()
     there = frame.collect_schema().names()
-    columns = [name for name in _COLUMNS if name in there]
+    columns = [name for name in READ_COLUMNS if name in there]
     of_items = [name for name in ("item_id", "cluster") if name in columns]
     kinds = distinct(frame, [name for name in columns if name not in (*of_items, "sample")])
     if kinds.empty:

@@ -24,8 +24,8 @@ from fairstats.answers.benchmark_checks import (
     part_problems,
     same_looking_problems,
 )
-from fairstats.answers.engine_frames import UNIT_COLUMNS, count_rows
-from fairstats.answers.engines import engine_problems, file_columns, read_columns, scan_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, count_rows, distinct
+from fairstats.answers.engines import READ_COLUMNS, engine_problems, file_columns, scan_answers
 from fairstats.answers.files import answer_files, write_parquet
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers
@@ -100,12 +100,15 @@ def store_answers(
         with a problem, those of the first part that has one. Also if a file has a column that
         engines do not read.
     """
+    import narwhals as nw
+
     files = answer_files(source)
     refuse_unread(files)
     with engine_problems("duckdb"):
         given = scan_answers(files, memory_limit=memory_limit)
         names = [name for name in ANSWERS.columns if name in given.columns]
-        known = load_benchmarks(sorted(_values(given, "benchmark")), benchmarks)
+        names_of = distinct(nw.from_native(given).lazy(), ["benchmark"])["benchmark"]
+        known = load_benchmarks(sorted(names_of), benchmarks)
         order = ", ".join(f'"{name}"' for name in KEY_COLUMNS)
         rows = given.project(", ".join(f'"{name}"' for name in names)).order(order)
         sha256, summaries = hashlib.sha256(), []
@@ -127,20 +130,14 @@ def store_answers(
     return StoredAnswers(folder, frame, sha256.hexdigest(), summary, known)
 
 
-def _values(frame: Any, column: str) -> list[str]:
-    import narwhals as nw
-
-    return count_rows(nw.from_native(frame).lazy(), [column])[column].tolist()
-
-
 def refuse_unread(files: Iterable[Path]) -> None:
     """Refuse columns that would silently not be in the release, and what is no parquet file."""
     problems = []
     for path in files:
         for name in file_columns(path):
-            if name in ANSWERS.columns and name not in read_columns():
+            if name in ANSWERS.columns and name not in READ_COLUMNS:
                 message = "is not read by an engine, so the release would not have it"
-                remedy = f"remove it (an engine reads {', '.join(read_columns())})"
+                remedy = f"remove it (an engine reads {', '.join(READ_COLUMNS)})"
                 problems.append(Problem(str(path), message, remedy, column=name))
     if problems:
         raise InputError(problems)
