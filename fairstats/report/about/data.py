@@ -84,7 +84,8 @@ def show_files(release: Release) -> None:
         # Their names are numbers.
         parts = len(list(release.answers_folder.iterdir()))
         old = f"[parquet]({root}/answers.parquet)"
-        links = f"[parquet]({root}/answers/00000.parquet) to {parts - 1:05}.parquet"
+        links = f"[parquet]({root}/answers/00000.parquet)"
+        links += f" to {parts - 1:05}.parquet" if parts > 1 else ""
         lines = [line.replace(old, links) for line in lines]
     lines += [
         f"- [manifest]({page_root()}{MANIFEST}): hashes, versions, arguments",
