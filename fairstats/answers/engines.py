@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyspark.sql
 
 #: The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
-READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster")
+READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster", "collector")
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -84,7 +84,8 @@ def scan_answers(
     -----
     The checks are those of `fairstats.read_answers`, run in the engine on the distinct values. They
     name the value but not its row. Duplicate answers are refused later, by `fairstats.analyze`. Of
-    the optional columns, only ``answer_key``, ``snapshot`` and ``cluster`` are read and checked.
+    the optional columns, only ``answer_key``, ``snapshot``, ``cluster`` and ``collector`` are read
+    and checked.
 
     See Also
     --------

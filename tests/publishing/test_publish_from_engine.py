@@ -24,7 +24,8 @@ pytest.importorskip("duckdb")
 
 @pytest.fixture
 def answers():
-    return answers_of_models(("One", "Two")).assign(snapshot="s-2026")
+    # As `fairstats import` writes them.
+    return answers_of_models(("One", "Two")).assign(snapshot="s-2026", collector="import table")
 
 
 @pytest.fixture
