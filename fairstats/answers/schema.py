@@ -63,11 +63,10 @@ _RESULT = (
     rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*\d"
 )
 _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
-_MODEL = printable(
-    200,
-    re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE),
-    "no mark or result of a board such as †, “rank 1” or “equivalent”",
-)
+#: In a text about a model, a mark or a result of a board; and the rule against it in words.
+RESULT_OF_BOARD = re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE)
+NO_RESULT = "no mark or result of a board such as †, “rank 1” or “equivalent”"
+_MODEL = printable(200, RESULT_OF_BOARD, NO_RESULT)
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
