@@ -386,9 +386,13 @@ class Benchmark:
                 )
             if one.crosses and (unspelled := self.unspelled(one)):
                 found.append(f"{uncapital(one.label)}: {unspelled}")
-            if one.crosses and not one.pairs:
-                first, second = (uncapital(self.attributes[name].label) for name in one.crosses)
-                found.append(f"gaps of {first} that {second} reverses can cancel out")
+            crossed = [self.attributes[name] for name in one.crosses if not one.pairs]
+            for of, by in zip(crossed, crossed[::-1], strict=True):
+                if of.pairs and len(one.layers(of)) > 1:
+                    names = f"gaps of {uncapital(of.label)} that {uncapital(by.label)} reverses"
+                    found.append(f"{names} can cancel out")
+                    # By symmetry, those of the other attribute can too.
+                    break
         return found
 
     def unspelled(self, crossing: Attribute) -> str:

@@ -210,6 +210,10 @@ def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
     assert "gaps of race that sex reverses can cancel out" in marginal.basis()
     assert "cancel out" not in compared.basis()
     assert " is white and m" not in compared.basis()
+    crossing = marginal.attributes["both"]
+    lacking = replace(crossing, groups={g: crossing.groups[g] for g in list(crossing.groups)[:3]})
+    one_sex = replace(marginal, attributes={**marginal.attributes, "both": lacking})
+    assert "cancel out" not in one_sex.basis()
 
 
 def test_levels_that_names_of_crossed_groups_do_not_show_are_named(benchmark_file):
