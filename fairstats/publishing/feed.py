@@ -48,8 +48,9 @@ _REASONS = {
     "": "verdict withheld",
 }
 _WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
+_CAREFUL = f"{EQUIVALENT} (with a caution)"
 #: The order of the message. An attribute's status is the first of its pairs' statuses here.
-STATUSES = (DISPARITY, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
+STATUSES = (DISPARITY, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, _CAREFUL, EQUIVALENT)
 _COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
 # XML 1.0, section 2.2: the other characters are forbidden, even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -200,7 +201,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
         ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names the
         attributes of each verdict. If all have the same verdict other than "disparity", it gives
         the verdict alone. An inconclusive verdict has its reason, if there is one; "equivalent" has
-        the margin. A model without a rank on any board is "not ranked".
+        the margin, and states if there is a caution. A model without a rank on any board is "not
+        ranked".
 
     Raises
     ------
@@ -257,7 +259,7 @@ def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
                 status = _status(of_it, benchmark, model)
                 kind = benchmark.kind
                 margin = f" within ±{kind.shown_margin(benchmark.equivalence_margin)} {kind.unit}"
-                yield told, status, status + margin * (status == EQUIVALENT)
+                yield told, status, status.replace(EQUIVALENT, EQUIVALENT + margin)
 
 
 def _status(rows: pd.DataFrame, benchmark: Benchmark, model: str) -> str:
@@ -268,7 +270,7 @@ def _status(rows: pd.DataFrame, benchmark: Benchmark, model: str) -> str:
 
 
 def status_of(verdict: object, reason: object) -> str:
-    """Return the status of one pair: its verdict, with the short reason if it was withheld.
+    """Return the status of one pair: its verdict, with the short reason or "with a caution".
 
     Parameters
     ----------
@@ -289,8 +291,10 @@ def status_of(verdict: object, reason: object) -> str:
     """
     if not isinstance(verdict, str):
         return NOT_JUDGED
-    if verdict != INCONCLUSIVE or not isinstance(reason, str) or not reason:
+    if verdict == DISPARITY or not isinstance(reason, str) or not reason:
         return verdict
+    if verdict == EQUIVALENT:
+        return _CAREFUL
     short = next(short for part, short in _REASONS.items() if part in reason)
     return f"{INCONCLUSIVE} ({short})"
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.publishing.feed import badge, status_of
+from fairstats.publishing.feed import badge, release_entry, status_of
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 
@@ -110,14 +110,31 @@ def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, benchmar
     assert found["guesses"].startswith("inconclusive (no better than")
 
 
+def test_badge_of_equivalence_with_a_caution_says_so(release):
+    made = judged(release, race=(SAME, SAME), sex=(SAME, SAME), ses=(SAME, SAME))
+    estimates = vars(made)["estimates"]
+    careful = (estimates["attribute"] == "race") & (estimates["verdict"] == SAME)
+    assert badge(made, "Model-1")["color"] == ACCENT_B.removeprefix("#")
+    estimates.loc[careful, "verdict_reason"] = "no answer changes with race"
+    found = badge(made, "Model-1")
+    assert found["message"] == (
+        "equivalent within ±5 points (with a caution): race; "
+        "equivalent within ±5 points: sex, income"
+    )
+    assert found["color"] == DIM.removeprefix("#")
+    entry = release_entry(made).summary
+    assert "equivalent (with a caution) 1" in entry
+
+
 def test_status_of_withheld_verdict_is_never_plain():
     accuracy = "not called equivalent: accuracy is 20.0%, not above the required 50.0%"
     assert status_of(OPEN, accuracy) == "inconclusive (accuracy too low)"
     unasked = "40 of 120 items that were not asked could change the verdict"
     assert status_of(OPEN, unasked) == "inconclusive (items not asked)"
     assert status_of(OPEN, "a reason of tomorrow") == "inconclusive (verdict withheld)"
-    # A reason explains a withheld verdict; it does not affect a given one.
+    # A reason explains a withheld verdict, or is a caution about "equivalent".
     assert status_of(SHOWN, "missing answers") == SHOWN
+    assert status_of(SAME, "96.0% of answers are “Y”") == "equivalent (with a caution)"
     assert status_of(float("nan"), "a group has no answer") == "not judged"
 
 
