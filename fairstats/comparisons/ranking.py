@@ -217,7 +217,7 @@ def rank_differences(
         ``model_a`` is the one with the better rank. ``difference`` is its estimate minus that of
         ``model_b``. ``bounds_low`` and ``bounds_high`` are the lowest and highest difference over
         all completions of the missing answers. The models ``differ`` if ``p_adjusted`` is at most 1
-        − ``ci_level``.
+        − ``ci_level``. ``method_note`` has the notes on either's rank, see `rank_models`.
 
     Raises
     ------
@@ -435,6 +435,8 @@ def rank_board(
     # Every completion gives the same order of the two models.
     certain = (fixed[a] & fixed[b]) | (high[a] < low[b]) | (high[b] < low[a])
     names, own = np.array(models, dtype=object), np.array([estimates[model] for model in models])
+    open_order = np.where(certain, "", "which of the two is better depends on missing answers")
+    noted = [f"{m}: {items.notes[m]}" if items.notes[m] else "" for m in models]
     differences = pd.DataFrame(
         {
             "model_a": names[a],
@@ -444,9 +446,10 @@ def rank_board(
             "bounds_high": unit * (high[a] - low[b]),
             "p_value": p_values,
             "p_adjusted": np.where(certain, adjusted, 1.0),
-            "method_note": np.where(
-                certain, "", "which of the two is better depends on missing answers"
-            ),
+            "method_note": [
+                "; ".join(filter(None, (note, noted[one], noted[other])))
+                for note, one, other in zip(open_order, a, b, strict=True)
+            ],
             "n": n,
         }
     ).astype(dict.fromkeys(_TEXTS, "str"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairstats import analyze, rank_models
+from fairstats import analyze, rank_differences, rank_models
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import outcomes_of
@@ -66,6 +66,9 @@ def test_rank_of_answers_that_hardly_vary_has_a_caution(declare):
     ranks = rank_models(pd.concat(sets), benchmarks=[benchmark])
     noted = ranks.set_index("model")["method_note"].str.contains("answers are “Y”")
     assert noted.to_dict() == {"m-12": True, "m-100": False}
+    (note,) = rank_differences(pd.concat(sets), benchmarks=[benchmark])["method_note"]
+    assert note.startswith("m-12: 96.0% of answers are “Y”")
+    assert "m-100" not in note
 
 
 @pytest.mark.parametrize("kind", USUAL)
