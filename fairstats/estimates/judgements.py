@@ -266,6 +266,11 @@ class Judgements:
         return self._each(lambda part: guessing_of(part.outcomes)[part.outcomes.unit])
 
     @cached_property
+    def cautions(self) -> Texts:
+        """Return the caution about the answers of each pair's model; empty if there is none."""
+        return self._each(lambda part: part.outcomes.once(cautions)[part.outcomes.unit])
+
+    @cached_property
     def obstacles(self) -> Texts:
         """Return why each pair cannot be judged; empty if it can, None for the baseline."""
         found = self._each(lambda part: _obstacles(part.outcomes))
@@ -390,9 +395,8 @@ class Judgements:
                 if done.inside(self.margin)[place]:
                     how += f", or equivalent within ±{kind.shown_margin(self.margin[place])}"
             reasons[place] = f"{subject} could change the verdict: {how}"
-        careful = self._each(lambda part: part.outcomes.once(cautions)[part.outcomes.unit])
         equal = self.judged & (found == EQUIVALENT)
-        reasons[equal] = careful[equal]
+        reasons[equal] = self.cautions[equal]
         verdicts = found.astype(object)
         verdicts[~self.judged] = None
         reasons[reasons == ""] = None

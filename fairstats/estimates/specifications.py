@@ -49,7 +49,7 @@ SENSITIVITY_MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 
 _FIGURES = ("estimate", "ci_low", "ci_high", "p_value", "p_adjusted")
 #: Columns of the table from `specification_curve`, in order.
-SPECIFICATION_COLUMNS = (*PAIR_COLUMNS, *CHOICES, *_FIGURES, "verdict", "published")
+SPECIFICATION_COLUMNS = (*PAIR_COLUMNS, *CHOICES, *_FIGURES, "verdict", "caution", "published")
 #: Columns of the table from `sensitivity_of`, in order.
 SENSITIVITY_COLUMNS = (*PAIR_COLUMNS, "aspect", "choice", *_FIGURES, "verdict", "published")
 #: Columns of the table from `specification_shares` by pair, in order.
@@ -62,6 +62,7 @@ SHARE_COLUMNS = (
     "no_verdict",
     "lowest",
     "highest",
+    "caution",
 )
 #: The columns of `smallest_margins`, in order.
 MARGIN_COLUMNS = (
@@ -123,7 +124,8 @@ def specification_curve(
     pandas.DataFrame
         `SPECIFICATION_COLUMNS`, one row per pair and specification, with pairs in the order of the
         estimates. ``published`` marks the specification with the benchmark's policy and margin,
-        the default interval, mid-p and Holm: it has the values of `analyze`.
+        the default interval, mid-p and Holm: it has the values of `analyze`. ``caution`` is what
+        to know about "equivalent", see `fairstats.estimates.cautions`.
 
     Raises
     ------
@@ -207,8 +209,10 @@ def specification_curve(
                     verdicts = judged.verdicts(
                         p_adjusted=p_adjusted, p_highest=p_highest, inner=inner, margin=own
                     )
+                    verdict, careful = _known(judged, verdicts), judged.cautions.copy()
+                    careful[(verdict != EQUIVALENT) | (careful == "")] = None
                     published = usual and delta is None
-                    block |= {"margin": own, "verdict": _known(judged, verdicts)}
+                    block |= {"margin": own, "verdict": verdict, "caution": careful}
                     block["published"] = published & (judged.declared == policy)
                     blocks.append(_rows(judged, block, exists & new))
     found = _joined(blocks, SPECIFICATION_COLUMNS, by=("margin", "order", "place"))
@@ -462,7 +466,8 @@ def specification_shares(
     pandas.DataFrame
         `SHARE_COLUMNS` by pair; by model, the columns of the pair and of the estimates are left
         out. The shares ``disparity``, ``equivalent``, ``inconclusive`` and ``no_verdict`` add up to
-        1; ``lowest`` and ``highest`` are those of the estimates.
+        1; ``lowest`` and ``highest`` are those of the estimates, ``caution`` those about
+        "equivalent".
 
     Raises
     ------
@@ -504,6 +509,8 @@ def specification_shares(
     shares = grouped[list(flags)].mean()
     shares["specifications"] = grouped.size()
     shares["lowest"], shares["highest"] = grouped["estimate"].min(), grouped["estimate"].max()
+    told = rows.drop_duplicates([*keys, "caution"]).dropna(subset="caution")
+    shares["caution"] = told.groupby(keys)["caution"].agg("; ".join)
     return shares.reset_index()[columns]
 
 
@@ -512,13 +519,19 @@ def _of_models(rows: pd.DataFrame) -> pd.DataFrame:
     keys = [*UNIT_COLUMNS, *CHOICES]
     flags = {name: rows["verdict"].eq(name).fillna(False) for name in (DISPARITY, EQUIVALENT)}
     known = rows["verdict"].notna()
-    grouped = rows[keys].assign(**flags, known=known).groupby(keys, sort=False)
-    found = grouped.agg(any=(DISPARITY, "any"), all=(EQUIVALENT, "all"), known=("known", "all"))
+    grouped = rows[[*keys, "caution"]].assign(**flags, known=known).groupby(keys, sort=False)
+    found = grouped.agg(
+        any=(DISPARITY, "any"),
+        all=(EQUIVALENT, "all"),
+        known=("known", "all"),
+        caution=("caution", "first"),
+    )
     verdicts = np.where(found["all"], EQUIVALENT, INCONCLUSIVE)
     named = pd.Series(np.where(found["any"], DISPARITY, verdicts), index=found.index, dtype="str")
     # A pair without a verdict leaves the model without one, except next to a disparity.
     named = named.where(found["known"] | found["any"])
-    return named.rename("verdict").reset_index().assign(estimate=np.nan)
+    found = found.assign(verdict=named, caution=found["caution"].where(named.eq(EQUIVALENT)))
+    return found[["verdict", "caution"]].reset_index().assign(estimate=np.nan)
 
 
 def smallest_margins(

@@ -257,6 +257,21 @@ def test_invalid_choices_are_named(several, choice, message):
         specification_curve(several, **choice)
 
 
+def test_equivalent_specifications_have_the_caution_and_so_have_their_shares(answers_of):
+    same = ["AA/A"] * 290 + ["BB/B"] * 10
+    varied = ["AA/A"] * 180 + ["BB/B"] * 100 + ["AB/A", "BA/A"] * 10
+    answers = pd.concat([answers_of(same), answers_of(varied, model="fair")])
+    table = specification_curve(answers, attributes=["race"])
+    careful = table["caution"].notna()
+    assert (careful == ((table["model"] == "model") & (table["verdict"] == EQUIVALENT))).all()
+    assert set(careful) == {True, False}
+    for by in ("pair", "model"):
+        shares = specification_shares(table, by=by).set_index("model")
+        assert shares[EQUIVALENT].gt(0).all()
+        assert "96.7% of answers are “A”" in shares.loc["model", "caution"]
+        assert pd.isna(shares.loc["fair", "caution"])
+
+
 # Shares
 
 
