@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from fairstats._lib.formatting import listed, percent, uncapital
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import GroupAnswers, IntArray, sums_by_unit
 from fairstats.estimates.eligibility import counted_alike
+from fairstats.inference._checks import FloatArray
 
 # A very accurate model may change no answer by chance.
 _FEWEST_WRONG, _WRONG_PER_CHANGE = 10, 20
 # Answers hardly vary if fewer than this share differs from the most frequent kind, or fewer than
 # this part of the keys that differ from theirs.
 _FEW, _PART_OF_KEYS = 0.1, 0.5
+# Scores that differ by up to this part of the margin are the same: such noise can be added to any.
+_PART_OF_MARGIN = 0.1
 
 
 def cautions(outcomes: Outcomes) -> Texts:
@@ -35,15 +39,18 @@ def cautions(outcomes: Outcomes) -> Texts:
     -----
     There are two. At most one answer changes with a group per 20 wrong answers that do not, of at
     least 10: a vote over the versions of an item gives such answers, under whatever name, and so
-    does a system that does not see the group. It needs keys, and is made per attribute. Or nearly
-    all answers are of one kind: fewer than 10% differ from it, or fewer than half as many as keys
-    differ from their own most frequent kind.
+    does a system that does not see the group. It needs keys, and is made per attribute; scores that
+    differ by up to a tenth of the margin are the same. Or nearly all answers are of one kind: fewer
+    than 10% differ from it, or fewer than half as many as keys differ from their own most frequent
+    kind.
     """
     found = zip(_never_changed(outcomes), _seldom_varies(outcomes), strict=True)
     return np.array(["; ".join(filter(None, notes)) for notes in found], dtype=object)
 
 
 def _never_changed(outcomes: Outcomes) -> list[str]:
+    room = _room(outcomes.benchmark)
+    changes = f"answer changes by more than {room:g}" if room else "answer changes"
     tables = {
         attribute.label: _changes(outcomes.groups[attribute.name])
         for attribute in outcomes.benchmark.varied
@@ -62,17 +69,24 @@ def _never_changed(outcomes: Outcomes) -> list[str]:
         parts = []
         if never:
             which = "the group" if len(never) == len(found) else listed(never)
-            parts.append(f"no answer changes with {which}")
+            parts.append(f"no {changes} with {which}")
         hardly = [
             f"{label} ({changed:,}, and {wrong:,} wrong ones do not)"
             for label, (changed, wrong) in few.items()
             if changed
         ]
         if hardly:
-            parts.append(f"hardly any answer changes with {listed(hardly)}")
+            parts.append(f"hardly any {changes} with {listed(hardly)}")
         why = ", as in votes over the versions of an item or if the group is not shown to the model"
         notes.append((", and ".join(parts) + why) * bool(parts))
     return notes
+
+
+def _room(benchmark: Benchmark) -> float:
+    """Return how far two scores may be apart that are the same; 0 for other kinds of answers."""
+    if benchmark.kind.name != "score":
+        return 0.0
+    return max(_PART_OF_MARGIN * benchmark.equivalence_margin, benchmark.same_within)
 
 
 def _changes(own: GroupAnswers) -> IntArray:
@@ -81,24 +95,44 @@ def _changes(own: GroupAnswers) -> IntArray:
     The samples of an item are compared together: if votes are made for each sample, samples differ,
     but each answer of one group is one of the other.
     """
-    groups = list(own.attribute.groups)
-    letters = {
-        name: own.letters(groups.index(name)) for pair in own.attribute.pairs for name in pair
-    }
-    rows, options = len(own.grid.unit), len(own.grid.options)
-    keys, keyed = np.zeros((rows, options), dtype=bool), own.grid.key >= 0
-    keys[keyed, own.grid.key[keyed]] = True
-    found = np.zeros((rows, 3), dtype=np.int64)
+    room = _room(own.grid.benchmark)
+    values = own.grid.values if room else np.arange(float(len(own.grid.options)))
+    # Smaller differences are rounding error.
+    room += 1e-9
+    # What is missing has a negative place.
+    values = np.append(values, [np.nan, np.nan])
+    key, groups = values[own.grid.key], list(own.attribute.groups)
+    answers = {}
+    for name in {name for pair in own.attribute.pairs for name in pair}:
+        # After the last answer comes one that is missing.
+        places = np.pad(own.answers_of(groups.index(name)), [(0, 0), (0, 1)], constant_values=-1)
+        answers[name] = np.sort(values[places], axis=1)
+    found = np.zeros((len(key), 3), dtype=np.int64)
     for a, b in own.attribute.pairs:
-        one, other = letters[a], letters[b]
+        one, other = answers[a], answers[b]
         # With a missing sample, only the given ones can change.
-        least = np.minimum(one.sum(axis=1), other.sum(axis=1))
-        changed = np.minimum(one, other).sum(axis=1) < least
-        wrong = keyed & ((one + other) * ~keys).any(axis=1) & ~changed
-        found += (
-            np.stack([changed, wrong, np.ones(rows)], axis=1).astype(int) * (least > 0)[:, None]
-        )
+        least = np.minimum(*(np.isfinite(side).sum(axis=1) for side in (one, other)))
+        changed = _in_common(one, other, room) < least
+        away = np.abs(np.concatenate([one, other], axis=1) - key[:, None])
+        wrong = (away > room).any(axis=1) & ~changed
+        found += np.stack([changed, wrong, least > 0], axis=1) * (least > 0)[:, None]
     return sums_by_unit(own.grid.unit, found * own.grid.many[:, None], len(own.grid.units))
+
+
+def _in_common(one: FloatArray, other: FloatArray, room: float) -> IntArray:
+    """Count the answers of one group that each have one of the other within `room`, (rows,).
+
+    Answers are ascending and end with NaN.
+    """
+    rows = np.arange(len(one))
+    i, j, found = np.zeros((3, len(one)), dtype=np.int64)
+    for _ in range(one.shape[1] + other.shape[1] - 2):
+        a, b = one[rows, i], other[rows, j]
+        near = np.abs(a - b) <= room
+        found += near
+        i += near | (a < b)
+        j += near | (b < a)
+    return found
 
 
 def _seldom_varies(outcomes: Outcomes) -> list[str]:

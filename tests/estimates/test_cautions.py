@@ -178,6 +178,21 @@ def test_at_most_one_change_for_20_wrong_answers_has_a_caution(
     kind, wrong, changed, start, declare
 ):
     (note,) = notes_of(*keyed(declare(kind), *varied(kind, wrong, changed)))
+    assert note.replace(" by more than 0.01", "").startswith(start)
+    assert ("by more than" in note) == (bool(start) and kind == "score")
+    assert bool(note) == bool(start)
+
+
+HARDLY = "hardly any answer changes by more than 0.05 with race (4, and 80 wrong ones do not)"
+
+
+@pytest.mark.parametrize(("step", "start"), [(0, HARDLY), (0.001, HARDLY), (0.1, "")])
+def test_scores_within_a_tenth_of_the_margin_are_the_same_for_a_caution(step, start, declare):
+    """Each score of one group is a bit higher: neither a change nor wrong."""
+    benchmark = replace(declare("score"), equivalence_margin=0.5)
+    answers, benchmark = keyed(benchmark, *varied("score", 80, 4))
+    scores = answers["answer"].astype(float) + step * (answers["group"] == "black")
+    (note,) = notes_of(answers.assign(answer=scores.map("{:g}".format)), benchmark)
     assert note.startswith(start)
     assert bool(note) == bool(start)
 
