@@ -51,7 +51,7 @@ _BOARD = ("benchmark", "benchmark_version", "strategy")
 _N = TALLIES.index("n")
 # Concatenating an empty table loses these types.
 _RANK_TYPES = {
-    **dict.fromkeys(("model", "method_note"), "str"),
+    **dict.fromkeys(("model", "adjust_method", "method_note"), "str"),
     **dict.fromkeys(("estimate", "least_favourable"), "float64"),
     **dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"),
     "may_be_best": "bool",
@@ -404,7 +404,7 @@ def rank_board(
     matrix = np.ones((len(models), len(models)))
     matrix[first, second] = matrix[second, first] = adjusted
     possible = rank_sets(DIRECTION[metric] * least, matrix, alpha=alpha)
-    facts = {"adjust_method": over_tests(adjust, len(p_values))}
+    facts = {"adjust_method": over_tests(adjust, len(p_values)) if len(p_values) else None}
     n = int(items.common.sum())
     ranks = pd.DataFrame(
         {
@@ -424,7 +424,7 @@ def rank_board(
     )
     unranked = _without_rank(items, estimates, estimate_of, policy)
     ranks = pd.concat([ranks, unranked], ignore_index=True)
-    ranks = ranks.astype(_RANK_TYPES).assign(**facts)
+    ranks = ranks.assign(**facts).astype(_RANK_TYPES)
     ranks = ranks.sort_values(["rank", "model"], na_position="last", ignore_index=True)
 
     place = pd.Index(ranks["model"]).get_indexer(models)

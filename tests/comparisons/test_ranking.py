@@ -119,6 +119,7 @@ def test_rank_needs_a_second_model(board_of, answers_of):
     assert alone.ranks["rank"].isna().all()
     assert not alone.ranks["may_be_best"].any()
     assert alone.ranks["method_note"].tolist() == ["no other model on this board"]
+    assert alone.ranks["adjust_method"].isna().all(), "there is no test"
     assert alone.differences.empty
     assert list(alone.differences.columns) == list(RANK_DIFFERENCE_COLUMNS)
     refusing = rank_models(board_of(fair=FAIR, refusing=["--/A"] * 200))
