@@ -199,7 +199,10 @@ def levels(
         list[Path],
         typer.Argument(help="A table of scores (.csv, .jsonl, .parquet), or folders of answers."),
     ],
-    column: Annotated[str, typer.Option(help="Column to compare, e.g. prompt or model.")],
+    column: Annotated[
+        str | None,
+        typer.Option(help="Column to compare, e.g. prompt or model. Without it, all are listed."),
+    ] = None,
     item: Annotated[
         list[str] | None,
         typer.Option(help="Column that identifies an item (default: item_id). Repeatable."),
@@ -253,6 +256,11 @@ def levels(
             remedy = f"choose from: {', '.join(map(str, table.columns))}"
             raise InputError([Problem("--where", "there is no such column", remedy, value=name)])
         table = table[table[name].astype(str) == value]
+    if column is None:
+        used = [*(item or ["item_id"]), score]
+        several = [name for name in table if name not in used and table[name].nunique() > 1]
+        remedy = f"choose from: {', '.join(map(str, several)) or 'none'}"
+        raise InputError([Problem("--column", "is missing", remedy)])
     try:
         found = compare_levels(
             table,

@@ -101,3 +101,10 @@ def test_analyze_draws_the_differences(answers):
     assert "demo, 1, m, plain; missing:" in shown
     assert shown.count("race: white − black") == 2
     assert shown.count("├") == 2
+
+
+def test_without_a_column_those_that_it_could_take_are_listed():
+    words = ("explore", "levels", SCORES, "--item", "item")
+    assert (
+        "--column: is missing; choose from: prompt, grade, similarity" in run(*words, code=1).output
+    )
