@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from fairstats._lib.formatting import listed
 from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.commands._options import (
@@ -142,15 +143,14 @@ def _verified_report(
 
 def _print_verified(results: list[Verification], *, attesting: bool = False) -> None:
     """Print the results of a verification; exit with 1 if there is a problem."""
-    from fairstats._lib.problems import printable
-
     for found in results:
         if found.problems:
             print_problems(found.problems, err=False)
         else:
             files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
-            rows = [f"{count:,} {name}" for name, count in found.rows.items() if count]
-            typer.echo(printable(f"{found.path}: verified {', '.join([files, *rows])}"))
+            rows = [f"{name} ({count:,})" for name, count in found.rows.items() if count]
+            tables = f", and the rows of {listed(rows)}" if rows else ""
+            typer.echo(printable(f"{found.path}: verified {files}{tables}"))
         for note in found.notes:
             typer.echo(printable(f"{found.path}: {note}"))
     if any(found.problems for found in results):
