@@ -125,6 +125,13 @@ class Pair:
         return self.figure(self.kind.difference)
 
     @property
+    def of_both_answers(self) -> bool:
+        """Check whether answers to one group alone are left out, which single pairs use."""
+        row, missing = self.difference, ("n_missing_a", "n_missing_b")
+        pooled = self.attribute == POOLED and row["missing"] == "available"
+        return pooled and not self.kind.numeric and any(number(row[name]) > 0 for name in missing)
+
+    @property
     def rates(self) -> tuple[Figure, Figure]:
         """Return the accuracy, rate or mean of both groups, as on a chart's axis."""
         return self.figure(self.kind.rate_a), self.figure(self.kind.rate_b)

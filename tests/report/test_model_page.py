@@ -405,6 +405,16 @@ def test_missing_policies_shown_only_if_answers_missing(cases, page):
     assert before.rindex('<div data-set="s1">') > before.rindex('data-set="s0"')
 
 
+def test_mean_over_the_pairs_with_both_answers_says_so(cases, page):
+    """The mean size, by which models are ranked, is that of each group's own answers."""
+    for model, limited in (("Whole", False), ("Other", True)):
+        gap = facts(page(cases, model))["Mean accuracy gap"]
+        assert ("over the pairs with both answers" in gap) == limited
+    (board,) = (board for board in cases.boards if board.strategy == "aware")
+    note = measures_of(BoardFigures(board, cases))["gap"].note
+    assert "Signed mean: all pairs with both answers counted together" in note
+
+
 def test_margins_are_those_of_the_release(cases, page):
     html = page(cases, "Whole")
     table = html[html.index("only with a margin at least this wide") :].partition("<thead")[2]

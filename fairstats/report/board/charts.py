@@ -468,6 +468,7 @@ def _words(figures: BoardFigures) -> dict[str, Any]:
         "choice": kind == CHOICE,
         "many_attributes": len(figures.attributes) > MOST_PANELS,
         "signed_mean": SIGNED_MEAN,
+        "of_both_answers": any(own.whole and own.whole.of_both_answers for own in figures.sets),
         "first": figures.overview[0].label if figures.overview else "",
         "noun": noun(kind),
         "Figure": capital(kind.figure),

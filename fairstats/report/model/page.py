@@ -371,6 +371,7 @@ def _gap(own: AnswerSet, whole: Pair | None) -> Fact:
     value, note = _known(own, whole.gap if whole else UNKNOWN, f" {kind.unit}")
     if whole and note != _NO_ANSWERS:
         note += f", {pair_note(own.benchmark)}"
+        note += "; over the pairs with both answers" * whole.of_both_answers
     if whole is None or whole in own.pairs:
         return capital(name), value, note
     gaps = [pair.gap.estimate for pair in own.pairs]
