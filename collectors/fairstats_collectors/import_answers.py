@@ -46,6 +46,8 @@ _SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
+# Rows that spreadsheets have below a table.
+_TOTAL = re.compile("(?:(?:grand |sub)?total|sum|mean|average)s?:?", re.IGNORECASE)
 _SCALARS = (str, int, float)
 _Wrong = list[tuple[str, str | None, str, str]]
 
@@ -247,7 +249,7 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
 
 
 def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterator[Problem]:
-    """Report mapped fields that all records lack, and those that are both answer and key."""
+    """Report fields that all records lack, that are both answer and key, and rows of totals."""
     for column, field in mapped.columns.items():
         # The name was probably mistyped.
         if kept and all(value_at(record.fields, field) is ABSENT for record in kept):
@@ -265,6 +267,15 @@ def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterato
         remedy = f"give the field of the model's answers with {_from_field(column)}"
         for name in sorted(both):
             yield Problem(str(path), message, remedy, column=column, value=name)
+    totals = {}
+    for record in kept:
+        for column in ("model", "item_id"):
+            value = _field(record, column, mapped)
+            if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
+                totals[record.path, record.row] = _named(record, column), value
+    message, remedy = "is a row of totals, not of answers", "remove this row"
+    for (of, row), (place, value) in totals.items():
+        yield Problem(of or str(path), message, remedy, row=row, column=place, value=value)
 
 
 def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -54,6 +54,7 @@ MAX_CHARACTERS = 2**27
 #: The last possible row in a spreadsheet program.
 _LAST_ROW = 2**20
 
+_ONE_ROW = "if names fill two rows, make one row of two, e.g. “model-1 white”"
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".dill", ".npy", ".npz")
 
 
@@ -203,8 +204,7 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         header = csv_header(file, encoding, separator)
     except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
-    if problems := repeated_columns(header, str(path)):
-        raise InputError(problems)
+    _refuse_repeated(path, header)
     table = load_csv(file, encoding=encoding, separator=separator)
     refuse_many_values(path, table.size)
     # Spreadsheets write rows of separators without content below a table.
@@ -338,13 +338,13 @@ def xlsx_records(path: Path) -> list[Record]:
         records: list[Record] = []
         characters = 0
         for number, cells in enumerate(rows, start=1):
-            if number == 1 and len(columns) == 1 and sum(_value(c) is not None for c in cells) > 1:
-                message = f"the first row has only one name, {next(iter(columns.values()))!r}"
-                remedy = "delete the rows above the one with the names of the columns"
-                raise InputError([Problem(str(path), message[:200], remedy)])
             fields = dict.fromkeys(columns.values())
             for place, name in columns.items():
                 fields[name] = _value(cells[place]) if place < len(cells) else None
+            if number == 1 and _below_title(cells, columns):
+                message = "has values in columns that the header does not name"
+                remedy = f"delete the rows above the header; {_ONE_ROW}"
+                raise InputError([Problem(str(path), message, remedy, row=number)])
             characters += sum(len(v) for v in fields.values() if isinstance(v, str))
             if number > _LAST_ROW or len(records) >= MAX_ROWS or characters > MAX_CHARACTERS:
                 message = f"has more than {MAX_ROWS:,} rows or {MAX_CHARACTERS:,} characters"
@@ -358,10 +358,21 @@ def _check_columns(path: Path, names: list[str]) -> None:
     if len(names) > MAX_COLUMNS:
         message = f"has {len(names):,} columns"
         raise InputError([Problem(str(path), message, f"use at most {MAX_COLUMNS}")])
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        message = "the first sheet has this column more than once"
-        raise InputError([Problem(str(path), message, "drop one", column=n) for n in twice])
+    _refuse_repeated(path, names)
+
+
+def _refuse_repeated(path: Path, names: list[str]) -> None:
+    if problems := repeated_columns(names, str(path)):
+        remedy = f"give each a name of its own, in the first row; {_ONE_ROW}"
+        raise InputError([replace(one, remedy=remedy) for one in problems])
+
+
+def _below_title(cells: Sequence[Any], columns: Mapping[int, str]) -> bool:
+    """Return whether a row of cells is, or is below, the actual names of the columns."""
+    given = [place for place, cell in enumerate(cells) if _value(cell) is not None]
+    unnamed = [place for place in given if place not in columns]
+    # Some columns, such as notes to the right of a table, have no name.
+    return bool(unnamed) and (len(unnamed) >= len(columns) or min(columns) not in given)
 
 
 def _value(cell: Any) -> Any:

@@ -333,7 +333,8 @@ def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:
     """
     message = "the column appears more than once"
     twice = [name for name, number in Counter(columns).items() if number > 1]
-    return [Problem(path, message, "drop one", column=str(name)) for name in sorted(twice, key=str)]
+    named = [str(name) or "(no name)" for name in sorted(twice, key=str)]
+    return [Problem(path, message, "drop one", column=name) for name in named]
 
 
 def _refuse_wide(path: str, columns: int) -> None:

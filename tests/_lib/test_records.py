@@ -12,7 +12,7 @@ from fairstats_collectors.import_answers import import_table
 
 from fairstats._lib import records
 from fairstats._lib.problems import InputError
-from fairstats._lib.records import xlsx_records
+from fairstats._lib.records import csv_records, xlsx_records
 
 HEADER = ["case", "white", "black", "total"]
 ROWS = [["demo-01", "C", "A", 3], ["demo-02", "A", None, 4]]
@@ -86,7 +86,10 @@ def test_item_that_became_a_date_is_refused(book):
 
 
 def test_duplicate_column_is_refused(book):
-    refused(book(["case", "white", "white "], ["demo-01", "C", "A"]), "white: the first sheet has")
+    refused(
+        book(["case", "white", "white "], ["demo-01", "C", "A"]),
+        "white: the column appears more than once",
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,3 +148,25 @@ def test_title_above_the_columns_is_named(book):
     refused(book(("Study 2026",), ("item", "answer"), ("i1", "yes")), "delete the rows above")
     # One column has one name.
     assert len(xlsx_records(book(("item",), ("i1",)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("case", "key", "a", None, "b", None), (None, None, *["white", "black"] * 2)),
+        ((None, None, "a", None, "b", None), ("case", "key", *["white", "black"] * 2)),
+    ],
+)
+def test_second_row_of_names_is_named(book, first, second):
+    refused(
+        book(first, second, ("i1", "A", *"ABAB")),
+        "row 1: has values in columns that the header does not name",
+    )
+
+
+@pytest.mark.parametrize("names", [",,model a,model a", "case,key,model a,model a"])
+def test_second_row_of_names_in_csv_is_explained(tmp_path, names):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{names}\ncase,key,white,black\ni1,A,A,B\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"in the first row; .* make one row of two"):
+        csv_records(path)

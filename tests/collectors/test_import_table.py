@@ -26,6 +26,7 @@ PLAIN = (
     'm,demo-02,male,"A, B, or so"\n'
     "m,demo-02,female,\n"
 )
+WIDE = {"wide": {"white": "w", "black": "b"}, "constants": {"model": "m"}}
 
 
 @pytest.fixture
@@ -192,6 +193,19 @@ def test_invalid_cell_is_named_by_row_and_column(table, change, column, message)
     assert {(problem.row, problem.column) for problem in told} == {(3, column)}
     assert message in str(told[0])
     assert len(str(told[0])) < 1500
+
+
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize(
+    ("content", "given", "row"),
+    [
+        (f"{PLAIN}Total,4,,\n", {}, "row 5: model = 'Total'"),
+        ("item_id,w,b\ndemo-01,C,A\nMean:,1,0\n", WIDE, "row 2: item_id = 'Mean:'"),
+    ],
+)
+def test_row_of_totals_is_named(table, content, given, row, checked):
+    (problem,) = problems_of(table, content, checked=checked, **given)
+    assert f"{row}: is a row of totals, not of answers; remove this row" in str(problem)
 
 
 def test_numbers_are_valid_item_and_model_names(table):
