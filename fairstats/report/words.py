@@ -147,6 +147,17 @@ def named_test(kind: Kind) -> str:
     return "McNemar" if kind.test == "mcnemar" else "sign-flip"
 
 
+def adjustment(how: object) -> str:
+    """Describe how p-values are adjusted, e.g. ``", Holm-adjusted over 18 tests"``.
+
+    It is the ``adjust_method`` of the estimates without the family; empty if there is none.
+    """
+    if not isinstance(how, str):
+        return ""
+    method, _, rest = how.split(" of ")[0].partition(" over ")
+    return f", {capital(method)}-adjusted over {rest}" if rest else f", {how}"
+
+
 def higher_by(benchmark: Benchmark) -> str:
     """Return what counts as a higher level or score: ``"higher by more than 1"``."""
     within = benchmark.same_within

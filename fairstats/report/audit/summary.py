@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 from fairstats._lib.formatting import (
     capital,
@@ -47,6 +46,7 @@ from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.page import rating_headline, ratings_of
 from fairstats.report.sections.size import differences_chart
 from fairstats.report.tables import breakable, labels_of
+from fairstats.report.words import adjustment
 
 # The first page has room for a chart of this number of pairs.
 _CHARTED = 5
@@ -187,7 +187,9 @@ def _test(answers: AnswerSet) -> str:
     """Return the test and its adjustment, as the estimates name them."""
     test = answers.kind.test
     own = [p.estimates[test] for p in answers.pairs if p.verdict and test in p.estimates]
-    said = dict.fromkeys(method_name(str(row["test"])) + _adjusted(row) for row in own)
+    said = dict.fromkeys(
+        method_name(str(row["test"])) + adjustment(row["adjust_method"]) for row in own
+    )
     return f"p: {'; '.join(said)}." if said else ""
 
 
@@ -196,15 +198,6 @@ def method_name(name: str) -> str:
     for part, label in labels_of("audit")["methods"].items():
         name = name.replace(part, label)
     return name
-
-
-def _adjusted(row: Mapping[str, Any]) -> str:
-    """Describe how p-values are adjusted, e.g. ``", Holm-adjusted over 18 tests"``."""
-    if not isinstance(how := row["adjust_method"], str):
-        return ""
-    method, _, rest = how.split(" of ")[0].partition(" over ")
-    text = f"{capital(method)}-adjusted over {rest}"
-    return f", {text if rest else how}"
 
 
 def _head(report: AuditReport) -> list[tuple[str, str]]:

@@ -49,7 +49,14 @@ from fairstats.report.page_output import (
     switch,
     switch_rules,
 )
-from fairstats.report.words import counted_items, discordant_note, named_test, noun, words_of
+from fairstats.report.words import (
+    adjustment,
+    counted_items,
+    discordant_note,
+    named_test,
+    noun,
+    words_of,
+)
 
 _SUBMISSIONS = (
     "As declared by the submitters. Attempts: complete runs that were made, of which one is shown."
@@ -375,8 +382,8 @@ def _pairs_of(attribute: Attribute) -> str:
 
 
 def _adjusted(figures: BoardFigures) -> str:
-    """State how many tests the p-values are adjusted over; empty if the numbers differ."""
+    """State how the p-values are adjusted; empty if in several ways."""
     estimates, varied = figures.board.estimates, [a.name for a in figures.attributes]
-    texts = estimates.loc[estimates["attribute"].isin(varied), "adjust_method"]
-    counts = texts.dropna().str.extract(r"^holm over (\d+) test")[0].unique()
-    return f", Holm-adjusted over {counted(int(counts[0]), 'test')}" if len(counts) == 1 else ""
+    rows = estimates[estimates["attribute"].isin(varied)]
+    said = set(map(adjustment, rows["adjust_method"].dropna()))
+    return said.pop() if len(said) == 1 else ""

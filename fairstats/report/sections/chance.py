@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from fairstats._lib.formatting import capital, listed, number_word, p_figure, p_value
+from fairstats._lib.formatting import capital, listed, p_figure, p_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
@@ -27,7 +26,7 @@ from fairstats.report.sections.section import (
     unknown,
 )
 from fairstats.report.tables import labels_of
-from fairstats.report.words import gap_name, higher_by, named_test, unit_noun
+from fairstats.report.words import adjustment, gap_name, higher_by, named_test, unit_noun
 
 
 def could_be_chance(own: AnswerSet) -> Answer:
@@ -47,7 +46,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
         word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
         # A test of the given answers proves little if missing ones could reverse it.
         said[pair] = "Unclear" if word == "Hardly" and pair.reason else word
-    adjusted = _adjusted(pair.estimates[test]["adjust_method"] for pair in p)
+    adjusted = adjustment(next(iter(known)).estimates[test]["adjust_method"])
     text = _smallest_p(own, known, adjusted)
     if max(pair.value(own.kind.difference, "n") for pair in p) > own.units:
         # Uneven bars look surer than they are if many answers are of one unit.
@@ -69,14 +68,6 @@ def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> s
             text = f"The p of each of {n} {test} tests is {value}"
     expected = labels_of("sections")["expected"][own.kind.name]
     return f"{expected} {text}{adjusted}."
-
-
-def _adjusted(methods: Iterable[object]) -> str:
-    """State how many tests the p-values are adjusted for."""
-    found = re.match(r"\w+ over (\d+) test", str(next(iter(methods), "")))
-    if found is None:
-        return ""
-    return f", adjusted for {number_word(int(found[1]))} comparison{'s' * (found[1] != '1')}"
 
 
 def directions(own: AnswerSet) -> Answer:
