@@ -43,7 +43,7 @@ from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
 from fairstats.counts.outcomes import Outcomes, groups_of, outcomes_of
 from fairstats.counts.patterns import CountingPolicy, pooled_pairs
 from fairstats.estimates.cautions import cautions
-from fairstats.estimates.eligibility import ALONE, why_unranked
+from fairstats.estimates.eligibility import ALONE, why_uninformative, why_unranked
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues, rank_sets
 
@@ -51,7 +51,7 @@ _BOARD = ("benchmark", "benchmark_version", "strategy")
 _N = TALLIES.index("n")
 # Concatenating an empty table loses these types.
 _RANK_TYPES = {
-    **dict.fromkeys(("model", "adjust_method", "method_note"), "str"),
+    **dict.fromkeys(("model", "adjust_method", "uninformative", "method_note"), "str"),
     **dict.fromkeys(("estimate", "least_favourable"), "float64"),
     **dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"),
     "may_be_best": "bool",
@@ -74,6 +74,7 @@ RANK_COLUMNS = (
     "adjust_method",
     "n",
     "missing",
+    "uninformative",
     "method_note",
 )
 
@@ -141,7 +142,8 @@ def rank_models(
         from ``rank_low`` to ``rank_high``; it ``may_be_best`` if that includes the first. ``n`` is
         the number of items that all ranked models were asked. A model that may not be ranked is
         last, without a rank, and `method_note` gives the reason. That of a ranked model has the
-        cautions of `fairstats.estimates.cautions`.
+        cautions of `fairstats.estimates.cautions`. ``uninformative`` is why the answers say nothing
+        about fairness, see `fairstats.estimates.eligibility.why_uninformative`.
 
     Raises
     ------
@@ -424,7 +426,8 @@ def rank_board(
     )
     unranked = _without_rank(items, estimates, estimate_of, policy)
     ranks = pd.concat([ranks, unranked], ignore_index=True)
-    ranks = ranks.assign(**facts).astype(_RANK_TYPES)
+    uninformative = ranks["model"].map(items.uninformative)
+    ranks = ranks.assign(**facts, uninformative=uninformative).astype(_RANK_TYPES)
     ranks = ranks.sort_values(["rank", "model"], na_position="last", ignore_index=True)
 
     place = pd.Index(ranks["model"]).get_indexer(models)
@@ -537,6 +540,8 @@ class RankItems:
         The reason why each of these has no rank.
     notes : dict of str to str
         A note on a ranked model's answers; often empty.
+    uninformative : dict of str to str
+        Why the answers of a model say nothing about fairness, if they do not.
     """
 
     benchmark: Benchmark
@@ -546,6 +551,7 @@ class RankItems:
     unranked: dict[str, IntArray]
     reasons: dict[str, str]
     notes: dict[str, str]
+    uninformative: dict[str, str]
 
 
 def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: float) -> RankItems:
@@ -583,6 +589,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     benchmark, names = grid.benchmark, grid.units["model"]
     found, careful = why_unranked(outcomes, alpha=alpha), outcomes.once(cautions)
     reasons = {int(unit): str(found[unit]) for unit in np.asarray(units)}
+    guesses = outcomes.once(why_uninformative)
+    uninformative = {str(names[unit]): str(guesses[unit]) for unit in reasons if guesses[unit]}
     ranked = [unit for unit, reason in reasons.items() if not reason]
     declared = _asked_pairs(grid)
     board = grid.rows(np.isin(grid.unit, list(reasons)))
@@ -615,7 +623,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
         none = np.zeros(0, dtype=np.str_), np.zeros(0, dtype=bool)
-        return RankItems(benchmark, {}, *none, unranked, why, {})
+        return RankItems(benchmark, {}, *none, unranked, why, {}, uninformative)
 
     kept = may & asked.any(axis=(1, 2))
     asked = asked[kept][:, there]
@@ -657,7 +665,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     if len(board.cluster):
         clusters = board.unit_names[first_row].astype(str)
     ordered = dict(sorted(tallies.items()))
-    return RankItems(benchmark, ordered, clusters, common, unranked, why, notes)
+    return RankItems(benchmark, ordered, clusters, common, unranked, why, notes, uninformative)
 
 
 #: The number of a declared pair, and the variants that are compared: those of its attribute, or

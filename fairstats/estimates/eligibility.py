@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,11 +37,6 @@ _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
-# What the reasons of `why_uninformative` have in common, among those of `why_unranked`.
-_UNINFORMATIVE = re.compile(
-    r"^every answer is |^no decision is |^no answers|, not above the "
-    r"|unlike the most frequent kind$|, as if at random$|^agreement with the key could be chance"
-)
 
 
 def why_unranked(
@@ -94,29 +88,6 @@ def why_uninformative(
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
     counted = _counted(outcomes, attributes)
     return _constant(outcomes, sorted({str(outcomes.attribute[place]) for place in counted}))
-
-
-def uninformative_part(reason: str) -> str:
-    """Return the first part of a reason of `why_unranked` that `why_uninformative` states.
-
-    Parameters
-    ----------
-    reason : str
-        Why a model has no rank.
-
-    Returns
-    -------
-    str
-        A part without its full stop; empty if the model's answers say something about fairness.
-
-    Examples
-    --------
-    >>> uninformative_part(f"{SELECTED}; every answer is “A”")
-    'every answer is “A”'
-    >>> uninformative_part(SELECTED)
-    ''
-    """
-    return next((part for part in reason.split("; ") if _UNINFORMATIVE.search(part)), "")
 
 
 def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:

@@ -88,6 +88,13 @@ class Board:
         rows = self.ranks[self.ranks["rank"].isna()]
         return dict(zip(rows["model"], rows["method_note"], strict=True))
 
+    @property
+    def uninformative(self) -> dict[str, str]:
+        """Return why the answers of some models say nothing about fairness."""
+        # Older releases have no such column.
+        rows = self.ranks.reindex(columns=["model", "uninformative"]).dropna()
+        return dict(zip(rows["model"], rows["uninformative"], strict=True))
+
 
 @dataclass(frozen=True)
 class Release:

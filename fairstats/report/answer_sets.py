@@ -24,7 +24,6 @@ from fairstats.benchmarks.declaration import (
 )
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
 from fairstats.comparisons.compare import STRATEGY, VERSION
-from fairstats.estimates.eligibility import uninformative_part
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.release.contents import Board, Release
@@ -424,7 +423,7 @@ class AnswerSet:
     @property
     def uninformative(self) -> str:
         """Return why the answers say nothing about fairness, e.g. guesses; empty if they do."""
-        return uninformative_part(self.board.why_unranked.get(self.model, ""))
+        return self.board.uninformative.get(self.model, "")
 
     @property
     def ranged(self) -> bool:

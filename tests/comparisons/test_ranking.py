@@ -168,6 +168,10 @@ def test_model_that_does_not_answer_has_no_rank(game, metric, board_of, three_mo
     assert own[["rank", "rank_low", "rank_high", "least_favourable"]].isna().all()
     assert not own["may_be_best"]
     assert own["method_note"]
+    # The answers of a model that refuses some say something; the reason of others is among all.
+    why = found.ranks["uninformative"].dropna()
+    assert why.index.tolist() == ([] if game == "refuses" else [own.name])
+    assert all(reason in own["method_note"] for reason in why)
     pd.testing.assert_frame_equal(found.ranks.iloc[:-1], before.ranks)
     pd.testing.assert_frame_equal(found.differences, before.differences)
 

@@ -15,9 +15,7 @@ from fairstats.estimates.analyze import analyze
 from fairstats.estimates.eligibility import (
     SELECTED,
     _joined,
-    uninformative_part,
     why_not_above_chance,
-    why_uninformative,
     why_unranked,
 )
 from fairstats.inference.intervals import wilson
@@ -160,31 +158,8 @@ def test_scores_within_the_margin_of_one_score_do_not_depend_on_the_items(benchm
     answers["answer"] = [f"{5 + number / 1000:g}" for number in place]
     why = reason(answers, scores, equivalence_margin=0.1)
     assert why.endswith("or within the margin of it")
-    assert uninformative_part(why) == why
     # With a finer margin, these decimals are differences.
     assert reason(answers, scores, equivalence_margin=0.01) == ""
-
-
-def test_part_on_answers_without_information_is_found_among_the_reasons(four_keys, benchmark_file):
-    decisions = declared(benchmark_file, "decision", race=ONE_PAIR)
-    drawn = np.random.default_rng(4).choice(list("YN"), (60, 2))
-    refused = answers_of(["--/-"] * 120)
-    found = [
-        *((refused, four_keys, {"lowest_accuracy": low}) for low in (None, 0.3)),
-        (answers_of(["AA"] * 40), four_keys, {"lowest_accuracy": 0.3}),
-        *(
-            (answers_to(decisions, texts), decisions, {})
-            for texts in (["YY"] * 60, ["YY"] * 59 + ["NN"], [*map("".join, drawn)])
-        ),
-    ]
-    for answers, benchmark, changes in found:
-        own = outcomes(answers, benchmark, **changes)
-        ((why,), (whole,)) = why_uninformative(own), why_unranked(own)
-        assert why.startswith(uninformative_part(whole))
-        assert uninformative_part(whole)
-    missing = reason(answers_of(["A-/A"] * 20 + ["AA/A"] * 100), four_keys)
-    assert "answers are missing" in missing
-    assert uninformative_part(missing) == ""
 
 
 def test_accuracy_below_a_guess_is_never_enough(four_keys):
