@@ -105,10 +105,18 @@ class Pair:
         """Why the verdict is open or missing; empty if it follows from the figures."""
         if self.part:
             return "the model took part in selecting the items"
+        if self.verdict == EQUIVALENT:
+            return ""
         found = self.difference["verdict_reason"]
         if isinstance(found, str):
             return found
         return "" if self.verdict else "there is no test of this pair"
+
+    @property
+    def caution(self) -> str:
+        """Return what to know before the groups are called fair; empty if nothing is."""
+        found = self.difference["verdict_reason"]
+        return found if self.verdict == EQUIVALENT and isinstance(found, str) else ""
 
     def value(self, metric: str, column: str = "estimate") -> float:
         """Return a number of one of the pair's estimates; NaN if it is missing."""

@@ -32,6 +32,7 @@ from fairstats.report.audit.sentences import (
     not_tested,
 )
 from fairstats.report.render import PageError
+from fairstats.report.sections import size
 from fairstats.report.sensitivity import CHOICE_LABELS
 from tests.browsing import violations
 
@@ -112,6 +113,16 @@ def release(benchmark, tmp_path_factory) -> Release:
     ]
     answers = pd.concat(tables, ignore_index=True)
     return undrawn(answers, tmp_path_factory.mktemp("audit"), benchmarks=[benchmark])
+
+
+def test_equivalence_with_a_caution_is_no_open_verdict(benchmark, tmp_path):
+    wrong = dict.fromkeys(("white", "black", "asian"), range(60))
+    made = undrawn(answered(benchmark, wrong=wrong), tmp_path, benchmarks=[benchmark])
+    limits = list(limitations(made, "Model-1"))
+    assert not [text for text in limits if text.startswith("A verdict is open")]
+    (careful,) = (text for text in limits if text.startswith("“Equivalent” has a caution. "))
+    (own,) = answer_sets(made, "Model-1")
+    assert careful.removeprefix("“Equivalent” has a caution. ") in size.answer(own).text
 
 
 @pytest.fixture(scope="module")

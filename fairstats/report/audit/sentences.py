@@ -215,12 +215,12 @@ def _in_short(why: str, answers: AnswerSet) -> str:
     return f"its accuracy{wrong} is too {'close to guessing' if 'best guess' in why else 'low'}"
 
 
-def reasons(answers: AnswerSet) -> list[str]:
-    """Return why verdicts are open or missing, each reason once with the pairs it is about."""
+def reasons(answers: AnswerSet, pairs: Iterable[Pair] | None = None) -> list[str]:
+    """Return why verdicts are open, missing or need caution, each once with its pairs."""
     by_reason: dict[str, list[Pair]] = {}
-    for pair in answers.pairs:
-        if pair.reason:
-            by_reason.setdefault(pair.reason, []).append(pair)
+    for pair in answers.pairs if pairs is None else pairs:
+        if why := pair.reason or pair.caution:
+            by_reason.setdefault(why, []).append(pair)
     if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(answers.pairs):
         return list(by_reason)
     texts = [f"{names_of(own, answers)}: {reason}" for reason, own in by_reason.items()]
@@ -402,8 +402,11 @@ def _limits(own: AnswerSet) -> Iterator[str]:
         "few": bool(few),
     }
     if not own.selected:
-        for reason in reasons(own):
+        careful = [pair for pair in own.pairs if pair.caution]
+        for reason in reasons(own, (pair for pair in own.pairs if pair not in careful)):
             yield f"A verdict is open or missing. {capital(reason)}."
+        for reason in reasons(own, careful):
+            yield f"“Equivalent” has a caution. {capital(reason)}."
     different = f"have different {own.kind.name}s"
     yield from clauses(
         "limits",

@@ -178,14 +178,14 @@ def unknown(own: AnswerSet) -> Answer:
 
 
 def reasons(own: AnswerSet, pairs: Iterable[Pair]) -> str:
-    """Why the verdict on these pairs is open, as sentences to append.
+    """Why the verdict on these pairs is open or has a caution, as sentences to append.
 
     Pairs are named unless the reason is that of all pairs of the answer set.
     """
     of: dict[str, list[Pair]] = {}
     for pair in pairs:
-        if pair.reason:
-            of.setdefault(pair.reason, []).append(pair)
+        if why := pair.reason or pair.caution:
+            of.setdefault(why, []).append(pair)
     texts = [
         f"{capital(reason)}."
         if len(named) == len(own.pairs)

@@ -71,6 +71,7 @@ def answer(own: AnswerSet) -> Answer:
         text += f" ({level(own.release.alpha)} interval {own.pairs[0].gap.limits})"
     why = reasons(own, (pair for pair, word in said.items() if word in ("Unclear", CANNOT)))
     text += _against_margin(own, said, bool(why))
+    why += reasons(own, (pair for pair in gaps if pair.caution))
     return Answer(by_pair({pair.name: word for pair, word in said.items()}), f"{text}{why}")
 
 
