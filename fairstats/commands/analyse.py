@@ -326,6 +326,9 @@ def rank(
             raise
         raise InputError([Problem("--metric", str(error), "correct it")]) from None
     table = ranking.differences if pairs else ranking.ranks
+    if not (as_json or as_csv):
+        # It is part of the note.
+        table = table.drop(columns="uninformative", errors="ignore")
     print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
 
 
