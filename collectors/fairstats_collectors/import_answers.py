@@ -22,6 +22,7 @@ from fairstats._lib.records import (
     json_value,
     xlsx_records,
 )
+from fairstats._lib.untrusted_files import REPORTED_LINES
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
@@ -33,6 +34,7 @@ from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclar
 from fairstats_collectors.mapping_files import (
     ABSENT,
     OPTIONS,
+    Limits,
     MappingFile,
     field_names,
     plain_number,
@@ -224,13 +226,17 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     if problems := list(_wrong_fields(path, kept, mapped)):
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
+    limits = Limits(path)
     for record in kept:
         row, wrong = _row(record, mapped)
+        limits.keep(row)
         rows.append(row)
         for column, value, message, remedy in wrong:
             where = _named(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
+        if len(problems) >= REPORTED_LINES:
+            break
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
@@ -254,16 +260,17 @@ def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterato
             message = f"no record has the field {field!r}"
             remedy = f"use one of {field_names(kept[0].fields)}"
             yield Problem(str(path), message, remedy, column=column)
-    keys = [mapped.fields_of(record, "answer_key") for record in kept]
-    for column in ("answer", "answer_raw"):
-        both = {
-            name
-            for record, of_key in zip(kept, keys, strict=True)
-            for name in mapped.fields_of(record, column) & of_key
-        }
+    limits = Limits(path)
+    both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
+    for record in kept:
+        of_key = mapped.fields_of(record, "answer_key")
+        for column, names in both.items():
+            names |= mapped.fields_of(record, column) & of_key
+        limits.check()
+    for column, names in both.items():
         message = "is also the field of the column answer_key, so every answer would be right"
         remedy = f"give the field of the model's answers with {_from_field(column)}"
-        for name in sorted(both):
+        for name in sorted(names):
             yield Problem(str(path), message, remedy, column=column, value=name)
 
 

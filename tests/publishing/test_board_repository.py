@@ -352,6 +352,8 @@ def test_no_code_of_a_pull_request_is_run(repository, skip):
             place.mkdir(exist_ok=True)
             for name in ("pip", "fairstats", "sitecustomize", "typer"):
                 (place / f"{name}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+        # Those of the board are installed.
+        (folder / "requirements.txt").write_text("./none\n")
 
     repository.pull_request(branch, change)
     code, step, printed, _ = repository.check(branch, skip)

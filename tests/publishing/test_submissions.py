@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ from fairstats.retrieval.retrievals_table import (
     write_retrievals,
 )
 from fairstats.submissions.folder import read_submission
-from fairstats.submissions.records import check_submissions
+from fairstats.submissions.records import check_submissions, submission_records
 from tests.retrieval_tables import retrievals_of
 from tests.screening.frauds import copied
 from tests.submission_files import (
@@ -493,6 +494,15 @@ def test_part_of_a_submission_is_not_published(board, benchmark, honest, tmp_pat
     (part,) = target.glob("*plain.parquet")
     with pytest.raises(InputError, match="is part of the submission, but is left out"):
         publish(part, release="1", out=tmp_path / "site", benchmarks=[benchmark])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_settings_that_are_not_json_are_not_written(submission, board, value):
+    target, _ = accept_submission(submission, board, by="A keeper")
+    accepted = read_submission(target)
+    declared = accepted.declaration.model_copy(update={"settings": {"a": value}})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        submission_records([replace(accepted, declaration=declared)])
 
 
 @pytest.mark.parametrize("settings", ['{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}'])
