@@ -107,7 +107,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := list(_wrong_fields(path, kept, mapped)):
+    if problems := list(_wrong_fields(path, kept, mapped, Limits(path))):
         raise InputError(problems)
     rows = []
     for record in kept:
@@ -170,9 +170,11 @@ def imported(
     without: list[Problem] = []
 
     def answers_of(path: Path) -> pd.DataFrame | None:
-        kept = mapped.records(read(path, mapped), path)
+        found = read(path, mapped)
+        limits = Limits(path)
+        kept = mapped.records(found, path, limits)
         if kept:
-            return _file_answers(path, kept, mapped)
+            return _file_answers(path, kept, mapped, limits)
         wanted = ", ".join(f"{field} = {' or '.join(v)}" for field, v in mapped.where.items())
         message = f"contains no answers with {wanted}" if wanted else "contains no answers"
         without.append(Problem(str(path), message, "remove the file"))
@@ -222,11 +224,12 @@ def join_files(
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
-    if problems := list(_wrong_fields(path, kept, mapped)):
+def _file_answers(
+    path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
+) -> pd.DataFrame:
+    if problems := list(_wrong_fields(path, kept, mapped, limits)):
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
-    limits = Limits(path)
     for record in kept:
         row, wrong = _row(record, mapped)
         limits.keep(row)
@@ -252,7 +255,9 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     return checked
 
 
-def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterator[Problem]:
+def _wrong_fields(
+    path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
+) -> Iterator[Problem]:
     """Report mapped fields that all records lack, and those that are both answer and key."""
     for column, field in mapped.columns.items():
         # The name was probably mistyped.
@@ -260,7 +265,6 @@ def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterato
             message = f"no record has the field {field!r}"
             remedy = f"use one of {field_names(kept[0].fields)}"
             yield Problem(str(path), message, remedy, column=column)
-    limits = Limits(path)
     both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
     for record in kept:
         of_key = mapped.fields_of(record, "answer_key")

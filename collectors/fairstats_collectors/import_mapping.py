@@ -169,7 +169,9 @@ class Mapped:
         """Check whether a record has the wanted values."""
         return has_values(record.fields, self.where)
 
-    def records(self, read: Iterable[Record], path: Path) -> list[Record]:
+    def records(
+        self, read: Iterable[Record], path: Path, limits: Limits | None = None
+    ) -> list[Record]:
         """Return a record for each answer of each record of a file.
 
         Raises
@@ -177,7 +179,7 @@ class Mapped:
         InputError
             If a record does not match a pattern, or a column that should hold answers is missing.
         """
-        limits = Limits(path)
+        limits = limits or Limits(path)
         records = self.declared.with_parts(read, path, limits)
         if self.split:
             records = self._split(records, path, limits)
