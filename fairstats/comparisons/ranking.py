@@ -617,9 +617,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     kept = may & asked.any(axis=(1, 2))
     asked = asked[kept][:, there]
     board = board.rows(kept)
-    items, first_row, place = np.unique(
-        board.items.astype(str), return_index=True, return_inverse=True
-    )
+    items, first_row, place = np.unique(board.item, return_index=True, return_inverse=True)
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
     np.logical_or.at(any_asked, place, asked.any(axis=2))
     # A sample counts if it was asked for every pair that any model was asked for the item.

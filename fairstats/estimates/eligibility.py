@@ -389,7 +389,7 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
         for units in grid.units.groupby(["benchmark_version", "strategy"]).indices.values():
             panel = [unit for unit in units.tolist() if informative[unit]]
             if len(panel) > 2:
-                for unit, reason in _other_flips(grid, panel, alpha).items():
+                for unit, reason in _other_flips(outcomes.by_item(), panel, alpha).items():
                     reasons[unit] = reasons[unit] or reason
     return reasons
 
@@ -397,12 +397,13 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
 def _other_flips(grid: Grid, units: Sequence[int], alpha: float) -> dict[int, str]:
     """Return the answer sets of a board with flips that do not fit those of the others."""
     ratio = grid.benchmark.same_variants_odds_ratio
-    flips = {unit: flip_marks(grid.of_unit(unit)) for unit in units}
-    marks = pd.concat(flips).fillna(0)
-    total = marks.groupby(level=1).sum()
-    reasons = {}
-    for unit, own in flips.items():
-        others = np.sign(total.sub(marks.loc[unit], fill_value=0))
+    total, reasons = pd.DataFrame(), {}
+    for unit in units:
+        total = total.add(flip_marks(grid.of_unit(unit)).fillna(0), fill_value=0)
+    for unit in units:
+        # Made again: those of all models would fill the memory.
+        own = flip_marks(grid.of_unit(unit))
+        others = np.sign(total.sub(own.fillna(0), fill_value=0).fillna(0))
         found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
         if found.verdict == DIFFERENT:
             reasons[unit] = (
