@@ -391,7 +391,7 @@ def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:
     answers = models[0, :, :, 5 if figure is cfr else 1].sum(axis=0)
     values = _values(models, figure)
     # Squares of fine steps do not fit into 64 bits.
-    products = values.swapaxes(1, 2).astype(np.float64) @ values
+    products = np.stack([own.T.astype(np.float64) @ own for own in values])
 
     @cache
     def weights(i: int, j: int) -> IntArray:
@@ -408,7 +408,7 @@ def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:
         """
         total = np.einsum("tsp,tsp->t", factors, values.sum(axis=1)[pairs])
         each, place = np.unique(pairs, axis=0, return_inverse=True)
-        mixed = np.array([values[i].T @ values[j] for i, j in each])[place.ravel()]
+        mixed = np.array([values[i].T.astype(np.int64) @ values[j] for i, j in each])[place.ravel()]
         squares = np.einsum("tsp,tspq,tsq->t", factors, products[pairs], factors)
         squares += 2 * np.einsum("tp,tpq,tq->t", factors[:, 0], mixed, factors[:, 1])
         deviation = np.sqrt(np.maximum(squares, 1e-9))
@@ -455,7 +455,7 @@ def _flipped(
 
 def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
     """Cut rows into blocks whose tables have about a million cells, with so many per row."""
-    size = max(2**20 // width, 1)
+    size = max(2**20 // max(width, 1), 1)
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
@@ -472,9 +472,10 @@ def _counts_of_changes(changes: IntArray) -> Iterator[tuple[IntArray, IntArray]]
             yield steps, counts[None]
         return
     steps = np.arange(-largest, largest + 1)
-    places = changes + (largest + len(steps) * np.arange(len(changes)))[:, None]
-    counts = np.bincount(places.ravel(), minlength=len(changes) * len(steps))
-    yield steps, counts.reshape(len(changes), len(steps))
+    for rows in _blocks(np.arange(len(changes)), changes.shape[1]):
+        places = changes[rows] + (largest + len(steps) * np.arange(len(rows)))[:, None]
+        counts = np.bincount(places.ravel(), minlength=len(rows) * len(steps))
+        yield steps, counts.reshape(len(rows), len(steps))
 
 
 def _whole_weights(answers: IntArray, size: int) -> IntArray:
