@@ -38,6 +38,8 @@ MOST_CHOICES = 1024
 # The shares of the level used by the tests of AD's signs, and by the tests of several pairs with
 # every choice of the larger model's signs, up to this number of choices.
 _OF_SIGNS, _OF_SUMS, _MOST_SUMS = 0.01, 0.1, 32
+# The cells of a table that is computed at a time.
+_CELLS = 2**20
 
 
 @dataclass(frozen=True, repr=False)
@@ -454,8 +456,8 @@ def _flipped(
 
 
 def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
-    """Cut rows into blocks whose tables have about a million cells, with so many per row."""
-    size = max(2**20 // max(width, 1), 1)
+    """Cut rows into blocks whose tables have about `_CELLS` cells, with so many per row."""
+    size = max(_CELLS // max(width, 1), 1)
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 

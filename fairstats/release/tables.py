@@ -55,8 +55,9 @@ from fairstats.vignettes.measures import no_measures
 
 #: For the second process: what takes most of the time on a large board, about half of all.
 _APART = ("sensitivity", "vignette_findings")
-#: Numbers of answers. A second process takes a few seconds to start, and copies the answers. Tables
-#: about single items have no rows beyond the larger number: they would be as long as the answers.
+#: The most answers of a release with tables about single items: these are as long as the answers.
+MOST_LISTED = 5_000_000
+#: A second process takes a few seconds to start, and copies the answers.
 _FEWEST, _MOST = 50_000, 5_000_000
 _COMPUTING = "computing tables"
 _ANSWERS, _INPUTS, _MADE = "answers.parquet", "inputs.pickle", "tables.pickle"
@@ -128,7 +129,7 @@ class ReleaseInputs:
     @property
     def lists_items(self) -> bool:
         """Return whether the tables about single items are computed."""
-        return len(self.answers) <= _MOST
+        return len(self.answers) <= MOST_LISTED
 
     @property
     def frame(self) -> Any:

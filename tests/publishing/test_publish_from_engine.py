@@ -76,6 +76,27 @@ def test_release_from_an_engine_is_verified_with_its_pages(answers, tmp_path):
     assert kinds["answers/00000.parquet"] == "cr:FileObject"
 
 
+@pytest.mark.usefixtures("few_rows")
+def test_many_answers_are_published_without_tables_of_items(tmp_path, monkeypatch):
+    answers = answers_of_models(("One", "Two", "Three", "Four", "Five"))
+    monkeypatch.setattr("fairstats.release.tables.MOST_LISTED", len(answers) - 1)
+    path = published(answers, tmp_path, engine="duckdb", renderer="builtin")
+    release = Release(path)
+    for name in ("flips", "item_gaps", "vignette_findings"):
+        assert release.table(name).empty
+    assert not release.ranks.empty
+    assert not release.screening.empty
+    text = (path / "reports" / "data.html").read_text(encoding="utf-8")
+    assert "flips.parquet" not in text
+    assert "with a row per item" in text
+    assert not (path / "reports" / "vignettes.html").exists()
+    assert [one.problems for one in verify(path)] == [()]
+    # With a higher limit, they are not what publishing makes.
+    monkeypatch.setattr("fairstats.release.tables.MOST_LISTED", len(answers))
+    (found,) = verify(path, pages=False)
+    assert any("flips" in problem.path for problem in found.problems)
+
+
 @pytest.mark.usefixtures("without_pages", "few_rows")
 def test_changed_answers_in_parts_are_found(answers, tmp_path):
     release = published(answers, tmp_path, engine="duckdb")
