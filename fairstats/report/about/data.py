@@ -16,8 +16,8 @@ from fairstats.benchmarks.authoring_summary import open_decisions
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
 from fairstats.exports.catalogues import CROISSANT, dataset_markup
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, formats_of
 from fairstats.release import tables
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, formats_of
 from fairstats.report.about.methods import has_benchmarks
 from fairstats.report.board.figures import MOST_SHOWN
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
