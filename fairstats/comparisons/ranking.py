@@ -628,11 +628,12 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     asked = asked[kept][:, there]
     board = board.rows(kept)
     items, first_row, place = np.unique(board.item, return_index=True, return_inverse=True)
+    place = place.astype(np.int32)
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
     np.logical_or.at(any_asked, place, asked.any(axis=2))
     # A sample counts if it was asked for every pair that any model was asked for the item.
     whole = (asked | ~any_asked[place][:, :, None]).all(axis=1)
-    samples = np.zeros((len(items), len(grid.units)), dtype=np.int64)
+    samples = np.zeros((len(items), len(grid.units)), dtype=np.int32)
     samples[place, board.unit] = whole.sum(axis=1)
     samples = samples[:, ranked]
     common = np.asarray((samples > 0).all(axis=1))
