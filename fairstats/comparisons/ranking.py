@@ -617,7 +617,13 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     unranked = {}
     for unit in sorted(set(reasons) - set(ranked), key=lambda unit: names[unit]):
         rows = board.of_unit(unit)
-        cells = _few_bytes(_added_up(_cells(rows, pairs, steps), pairs))
+        copies = {name: own.copies for name, own in groups_of(rows).items()}
+        cells = np.concatenate(
+            [
+                _few_bytes(_added_up(_cells(rows.rows(here), pairs, steps, copies=copies), pairs))
+                for here in _blocks(len(rows.unit))
+            ]
+        )
         unranked[str(names[unit])] = cells[cells.any(axis=(1, 2))]
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
@@ -654,14 +660,14 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     def tallies(model: str) -> IntArray:
         most, span = int(used[columns[model]]), board.span(ranked[columns[model]])
         own, parts = place[span], []
-        for start in range(0, len(items), _BLOCK):
-            asked_for = any_asked[start : start + _BLOCK]
+        for here in _blocks(len(items)):
+            asked_for = any_asked[here]
             table = np.zeros((*asked_for.shape, len(TALLIES)), dtype=np.int64)
-            low, high = span.start + np.searchsorted(own, [start, start + _BLOCK])
+            low, high = span.start + np.searchsorted(own, [here.start, here.stop])
             at = place[low:high]
             # Every item has as many samples; those that it lacks are missing.
             cells = _cells(board.rows(slice(low, high)), pairs, steps, samples=most)
-            table[at - start] = cells * any_asked[at][..., None]
+            table[at - here.start] = cells * any_asked[at][..., None]
             lacking = asked_for * most**2 * steps - table[..., _N]
             parts.append(_few_bytes(_added_up(table + all_missing(lacking), pairs)))
         return np.concatenate(parts)
@@ -675,6 +681,11 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         clusters = board.unit_names[first_row].astype(str)
     models = tuple(sorted(columns))
     return RankItems(benchmark, models, tallies, clusters, common, unranked, why, notes)
+
+
+def _blocks(rows: int) -> list[slice]:
+    """Cut so many rows, at least one, into blocks."""
+    return [slice(start, start + _BLOCK) for start in range(0, max(rows, 1), _BLOCK)]
 
 
 def _few_bytes(tallies: IntArray) -> npt.NDArray[np.signedinteger[Any]]:
@@ -700,14 +711,22 @@ def _asked_pairs(grid: Grid) -> list[_AskedPair]:
     return found
 
 
-def _cells(grid: Grid, pairs: Sequence[_AskedPair], steps: int, *, samples: int = 0) -> IntArray:
+def _cells(
+    grid: Grid,
+    pairs: Sequence[_AskedPair],
+    steps: int,
+    *,
+    samples: int = 0,
+    copies: Mapping[str, IntArray] | None = None,
+) -> IntArray:
     """Return the `TALLIES` of each row for the compared variants, (rows, pairs, 9)."""
     found = np.zeros((len(grid.unit), len(pairs), len(TALLIES)), dtype=np.int64)
     groups = groups_of(grid)
     for place, (_, attribute, pair) in enumerate(pairs):
         if attribute.name in groups:
             own = replace(groups[attribute.name], least=samples)
-            found[own.rows, place] = tallies_of(own, pair, steps)
+            weights = None if copies is None else copies[attribute.name]
+            found[own.rows, place] = tallies_of(own, pair, steps, weights)
     return found
 
 
