@@ -29,8 +29,8 @@ from fairstats.benchmarks.loading import load_benchmark
 
 RESULTS = Path(__file__).with_name("results") / "publish_scale.json"
 CHUNK = 100_000
-#: The share of answers that are drawn again for a variant.
-CHANGED = 0.15
+#: The share of variants that change answers, and the share of their answers that are drawn again.
+CHANGING, CHANGED = 0.2, 0.7
 
 
 def write_answers(items: int, models: int, folder: Path) -> None:
@@ -76,9 +76,11 @@ def chunk(
         correct = rng.random(len(keys)) < easy
         return np.where(correct, keys, (keys + rng.integers(1, 4, len(keys))) % 4)
 
-    # A model usually gives the variants of an item the same answer.
+    # A model usually gives the variants of an item the same answer. Which of them change answers
+    # depends on their text, so models share flips.
     answer = np.repeat(drawn(easy, keys), len(variants))
-    other = rng.random(n) < CHANGED
+    changing = np.random.default_rng([4, start]).random(n) < CHANGING
+    other = changing & (rng.random(n) < CHANGED)
     answer[other] = drawn(np.repeat(easy, len(variants)), key)[other]
     missing = rng.random(n) < 0.01
     every = np.arange(n) % len(variants)

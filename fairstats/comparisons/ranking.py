@@ -628,7 +628,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
         none = np.zeros(0, dtype=np.str_), np.zeros(0, dtype=bool)
-        return RankItems(benchmark, (), lambda _: none[0], *none, unranked, why, {})
+        return RankItems(benchmark, (), unranked.__getitem__, *none, unranked, why, {})
 
     kept = may & asked.any(axis=(1, 2))
     asked = asked[kept][:, there]
@@ -757,7 +757,7 @@ def _lacking(
     ]
 
 
-def _note(samples: IntArray, used: int) -> str:
+def _note(samples: npt.NDArray[np.int32], used: int) -> str:
     """Return a note on special items and samples of a ranked model."""
     notes = []
     if lacking := int((samples == 0).sum()):

@@ -361,8 +361,7 @@ def _panels(
 ) -> Iterator[Panel]:
     """Yield the panels of one version; `alone` sets are compared with each other."""
     grids = [own] if usual is None else [usual, own]
-    layout, options = _layout(benchmark, version, grids)
-    index = pd.Index(layout.items)
+    layout, options, index = _layout(benchmark, version, grids)
     places = [index.get_indexer(grid.item_names).astype(np.int32)[grid.item] for grid in grids]
     for start in range(0, len(layout.items), PART_ITEMS):
         part = layout.part(slice(start, start + PART_ITEMS))
@@ -380,14 +379,18 @@ def _of_version(grid: Grid, version: str) -> Grid:
     return grid.rows((versions == version)[grid.unit])
 
 
-def _layout(benchmark: Benchmark, version: str, grids: list[Grid]) -> tuple[Layout, dict[str, int]]:
-    """Return the layout of these answers, and the place of each option, or of each score."""
+def _layout(
+    benchmark: Benchmark, version: str, grids: list[Grid]
+) -> tuple[Layout, dict[str, int], pd.Index]:
+    """Return the layout of these answers, the place of each option or score, and of each item."""
     given = {option for grid in grids for option in grid.options}
     names = benchmark.options or sorted(given, key=float)
     options = {name: place for place, name in enumerate(names)}
-    answered = np.concatenate([grid.item_names[np.unique(grid.item)] for grid in grids])
-    items = (*benchmark.items, *sorted(set(answered.tolist()) - set(benchmark.items)))
-    index = pd.Index(items)
+    index = pd.Index(benchmark.items, dtype=object)
+    answered = [grid.item_names[np.unique(grid.item)] for grid in grids]
+    if others := {item for own in answered for item in own[index.get_indexer(own) < 0]}:
+        index = index.append(pd.Index(sorted(others), dtype=object))
+    items = tuple(index)
     key = np.full(len(items), -1, dtype=np.int32)
     clusters: dict[str, str] = {}
     for grid in grids:
@@ -403,7 +406,7 @@ def _layout(benchmark: Benchmark, version: str, grids: list[Grid]) -> tuple[Layo
         # An item without a cluster is a unit by itself.
         of_item = [clusters.get(item, f"\0{item}") for item in items]
         units = np.asarray(pd.factorize(np.array(of_item, dtype=object))[0], dtype=np.int64)
-    return Layout(benchmark, version, items, key, units), options
+    return Layout(benchmark, version, items, key, units), options, index
 
 
 def _sheets(

@@ -293,7 +293,7 @@ def _screen_version(
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
     nothing = pd.DataFrame(columns=["answer"])
-    found: dict[tuple[str, ...], list[list[Finding | None]]] = {}
+    found: dict[tuple[str, str, str, str], list[list[Finding | None]]] = {}
     known = {} if recorded is None else recorded
     for panel in panels:
         layout = panel.layout
