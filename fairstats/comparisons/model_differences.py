@@ -384,8 +384,8 @@ def _swap_tests(
 
 def _has_fixed_denominators(models: IntArray, figure: Figure) -> bool:
     """Return whether a swap of two models' answers to an item never changes a denominator."""
-    answers = models[..., [5] if figure is cfr else [1, 3]]
-    return bool((answers == answers[:1, ..., :1]).all())
+    columns = [5] if figure is cfr else [1, 3]
+    return all(bool((models[..., n] == models[0, ..., columns[0]]).all()) for n in columns)
 
 
 def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:

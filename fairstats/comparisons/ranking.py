@@ -400,7 +400,7 @@ def rank_board(
     least = np.array([float(figure(sums.sum(axis=0))) for sums in completed])
     first, second = np.triu_indices(len(models), 1)
     if len(items.clusters):
-        completed = [by_unit(sums, items.clusters) for sums in completed]
+        completed = np.array([by_unit(sums, items.clusters) for sums in completed])
     # After completion, all models have equally many answers to an item, so nothing is drawn at
     # random.
     p_values = model_p_values(completed, figure, few_units=items.benchmark.few_units)
@@ -503,14 +503,20 @@ def _bounds(totals: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, Flo
     return low, high
 
 
-def _same_samples(models: Sequence[IntArray]) -> list[IntArray]:
-    """Rescale the sums of models to equal numbers of samples, with unchanged metrics."""
+def _same_samples(models: list[IntArray]) -> IntArray:
+    """Rescale the sums of models to equal numbers of samples, with unchanged metrics.
+
+    The list is emptied: it and the array together would fill the memory.
+    """
+    if not models:
+        return np.zeros((0, 0, 0, 0), dtype=np.int64)
     samples = [int(sums[..., 5].max(initial=1)) for sums in models]
     whole = lcm(*samples)
-    return [
-        sums if own == whole else sums.astype(np.int64) * (whole // own)
-        for sums, own in zip(models, samples, strict=True)
-    ]
+    kind = np.result_type(*models) if set(samples) == {whole} else np.dtype(np.int64)
+    found = np.empty((len(models), *models[0].shape), dtype=kind)
+    for place in reversed(range(len(models))):
+        np.multiply(models.pop(), whole // samples[place], out=found[place], dtype=kind)
+    return found
 
 
 def _missing_note(tallies: IntArray) -> str:
