@@ -18,6 +18,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from typer.testing import CliRunner
 
+from fairstats import example_answers, rank_models
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answer_sets, write_answers
@@ -89,6 +90,14 @@ def test_the_released_answers_give_the_estimates_of_pandas(engine, shared_data, 
     folder = partitioned(released, tmp_path / "answers", "model")
     found = analyze(scan_answers(folder, engine=engine))
     pd.testing.assert_frame_equal(found, analyze(released))
+
+
+def test_figures_of_the_example_are_the_same_to_the_last_digit(engine, tmp_path):
+    """Rows that are alike are joined in an engine; the order of a sum must not show."""
+    answers = example_answers()
+    stored = scan_answers(write_answers(answers, tmp_path / "a.parquet"), engine=engine)
+    for function in (analyze, rank_models):
+        pd.testing.assert_frame_equal(function(stored), function(answers), check_exact=True)
 
 
 def test_files_may_differ_in_optional_columns_and_types(engine, answers, tmp_path):
