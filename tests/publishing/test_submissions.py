@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,7 @@ from fairstats.retrieval.retrievals_table import (
 )
 from fairstats.submissions.folder import read_submission
 from fairstats.submissions.records import check_submissions
+from tests.make_answers import make_answers
 from tests.retrieval_tables import retrievals_of
 from tests.screening.frauds import copied
 from tests.submission_files import (
@@ -169,6 +171,33 @@ def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, hones
     assert row["note"].startswith(
         f"The snapshot {other} is also the snapshot or the name of {other}."
     )
+
+
+def test_answers_that_do_not_fit_those_on_the_board_are_a_problem(board, benchmark, honest):
+    """Such answers would stop the board's publication, and must not stop the check of others."""
+    own = submit(honest[0], board / "submissions" / "own")
+    unlisted = replace(benchmark, keys_file=None, answer_keys={}, items_file=None)
+    assert unlisted.items == ()
+    part = honest[0][honest[0]["item_id"].isin([f"i{number}" for number in range(100)])]
+    few = submit(part, board / "submissions" / "few")
+    found = [
+        check_submission(one, present_answers(board), benchmarks=[unlisted]) for one in (few, own)
+    ]
+    assert [one.result for one in found] == ["invalid", "ok"]
+    assert "has no rows for 200 of the 300 items" in found[0].problems[0].message
+    assert found[0].preview is None
+
+
+def test_check_says_which_benchmark_the_board_does_not_have(board, benchmark, honest, demo):
+    """A lead on an easier benchmark must not look like one on the board's."""
+    own = make_answers(0.9, of=demo, models=[honest[0]["model"].iloc[0]])
+    submit(pd.concat([honest[0], own]), board / "submissions" / "both")
+    found = checked(board / "submissions" / "both", board, benchmark)
+    assert "The board has no other answers to demo." in found.lines
+    assert found.preview.new == ("demo",)
+    listed = [line for line in found.lines if line.startswith(("demo: ", "submitted: "))]
+    figures = [line for line in found.lines if ": gap " in line or "Rank of" in line]
+    assert set(figures) <= set(listed)
 
 
 def test_majority_votes_are_refused(board, benchmark, honest):
