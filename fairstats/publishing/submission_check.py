@@ -29,7 +29,6 @@ from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import read_retrievals
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
-from fairstats.submissions.declaration import NOT_KNOWN
 from fairstats.submissions.folder import (
     ACCEPTANCE_FILE,
     Submission,
@@ -230,11 +229,9 @@ def check_submission(
             refuse_unused(answers, read_retrievals(submission.retrieval_files), str(path))
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
-    declared = submission.declaration.snapshot
-    named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
     against = None if others is None else open_pairs(others, known)
     try:
-        screening = screen_opened(open_pairs(named, known), against).to_frame()
+        screening = screen_opened(open_pairs(answers, known), against).to_frame()
         changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
     except InputError as error:
         # They do not fit those on the board: other items, keys or clusters.

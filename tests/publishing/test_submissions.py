@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.cli import app
 from fairstats.publishing.board_repository import (
@@ -171,6 +172,27 @@ def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, hones
     assert row["note"].startswith(
         f"The snapshot {other} is also the snapshot or the name of {other}."
     )
+
+
+def test_model_that_selected_items_by_its_declared_snapshot_has_no_rank(board, benchmark, honest):
+    selecting = replace(benchmark, selected_on={"Selector-1": "it selected the items"})
+    named = {"snapshot": "selector-1-2026-05-01"}
+    folder = submit(honest[0], board / "submissions" / "new", **named)
+    found = check_submission(folder, present_answers(board), benchmarks=[selecting])
+    assert found.result == "ok"
+    (rank,) = (
+        text for text in found.lines if text.startswith(f"Rank of {honest[0]['model'].iloc[0]}")
+    )
+    assert "none (model took part in selecting the items)" in rank
+    # Publishing knows only the answers' own snapshots.
+    answers = folder / next(iter(found.submission.declaration.files))
+    honest[0].to_parquet(answers)
+    declared = folder / "submission.toml"
+    text = re.sub(r'(parquet" = )"\w+"', rf'\1"{file_sha256(answers)}"', declared.read_text())
+    declared.write_text(text)
+    found = check_submission(folder, present_answers(board), benchmarks=[selecting])
+    assert found.result == "invalid"
+    assert "the answers do not state it" in found.problems[0].message
 
 
 def test_answers_that_do_not_fit_those_on_the_board_are_a_problem(board, benchmark, honest):
