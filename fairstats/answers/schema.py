@@ -63,7 +63,8 @@ _RESULT = (
     rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*\d"
 )
 _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
-_MODEL = printable(
+#: The rule of names of models.
+MODEL = printable(
     200,
     re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE),
     "no mark or result of a board such as †, “rank 1” or “equivalent”",
@@ -82,7 +83,7 @@ ANSWERS = TableSchema(
     {
         **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
         "benchmark_version": Column("str", _LABEL),
-        "model": Column("str", _MODEL),
+        "model": Column("str", MODEL),
         "strategy": Column("str", _LABEL),
         "sample": Column("int64", _NOT_NEGATIVE),
         "answer": Column("str", _ANSWER, nullable=True),

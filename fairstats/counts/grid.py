@@ -243,14 +243,17 @@ def item_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
 def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     """Return the grid of a benchmark in which rows that are alike may be joined.
 
-    Only these rows leave an engine, however many answers it holds.
+    Of choices, only these rows leave an engine, however many answers it holds. Agreement with a
+    key, controls, crossed groups and clusters need each item.
 
     Raises
     ------
     InputError
         As `item_grid`.
     """
-    if opened.in_memory or benchmark.cluster or benchmark.kind.numeric:
+    named = benchmark.cluster or benchmark.controls
+    crossed = any(one.crosses for one in benchmark.attributes.values())
+    if opened.in_memory or named or crossed or not benchmark.kind.needs_key:
         return item_grid(opened, benchmark)
     key = ("joined grid", benchmark.name)
     return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))

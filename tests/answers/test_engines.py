@@ -284,6 +284,12 @@ def test_a_value_is_refused_in_the_words_of_read_answers(change, column, answers
     assert column in {problem.column for problem in found}
 
 
+def test_an_item_in_two_clusters_is_no_answer_given_twice(answers, tmp_path):
+    path = tmp_path / "a.parquet"
+    write_answers(answers.assign(cluster=[f"c{row}" for row in range(len(answers))]), path)
+    assert len(scan_answers(path)) == len(read_answers(path)) == len(answers)
+
+
 def test_spark_refuses_the_same_values(local_spark, answers, tmp_path):
     path = tmp_path / "answers.parquet"
     broken = answers.copy()

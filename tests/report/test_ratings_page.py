@@ -241,6 +241,18 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     assert text.count("<table") > 4
 
 
+def test_ratings_without_a_value_are_stated(ratings, tmp_path):
+    """A judge's reply that cannot be read must not look like no bias."""
+    own = ratings[ratings["rubric"].eq("independent") & ratings["model"].eq(MODEL)]
+    own = own.assign(value=own["value"].mask(own["task_id"].eq(own["task_id"].iloc[0])))
+    path = write_ratings(own, tmp_path / "r.ratings.parquet")
+    release = undrawn(answers_of_models((MODEL,)), tmp_path / "out", ratings=path, every=True)
+    page = shown(show_ratings, release)
+    assert "Left out: 6 ratings without a value." in page.replace("\\", "")
+    left_out = re.findall(r"<br>(\d) without a value<", row_with(page, ">Any bias<"))
+    assert left_out == ["3", "3", "6", "1"]  # two groups of people, both, and the judge
+
+
 @pytest.fixture(scope="module")
 def documents(ratings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("alone")

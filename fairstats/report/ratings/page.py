@@ -207,6 +207,8 @@ def bias_reported(rated: RatedTexts) -> list[str]:
         words = {"share": percent(row["estimate"]), "interval": sure if limits else ""}
         ratings = counted(row["n_ratings"], "rating")
         sentences.append(sentence("reported", ratings=ratings, whose=whose, **words))
+        if row["n_missing"]:
+            sentences.append(sentence("missing", ratings=counted(row["n_missing"], "rating")))
     return sentences
 
 
