@@ -189,7 +189,8 @@ def check_table(
     columns : mapping of str to str, optional
         Metrics of further columns; ``"ignore"`` for a column that is not a figure.
     test : {"exact", "midp", "asymptotic", "asymptotic_cc"}, optional
-        The version of McNemar's test (see `mcnemar`). By default, each is tried.
+        The version of McNemar's test (see `mcnemar`). By default, each is tried. For
+        ``asymptotic_cc`` with n10 = n01, p is 1 as in R, or corrected too, as in statsmodels.
     rounding : {"half_up", "half_even", "half_either", "truncated", "truncated_either"}, optional
         How figures were rounded. ``half_either``: an exact tie may go either way, as in most
         software, which rounds the nearest binary number. ``truncated_either``: for the same reason,
