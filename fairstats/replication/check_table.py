@@ -218,7 +218,9 @@ def check_table(
     Notes
     -----
     One way of rounding and one version of the test must explain all figures of a row. A row that
-    needs two is impossible, except for ties under ``half_either``.
+    needs two is impossible, except for ties under ``half_either``. If nothing else explains AD, a
+    difference or h, they may have been computed from the published accuracies, and the note says
+    so: 83.3% and 71.7% of 120 are 11.6 points apart as published, 11.7 as counts.
 
     With missing answers, the policy is ``available``: CFR, p and odds ratio are of the pairs with
     both answers, and accuracies, AD and h of each group's answers. The fewest missing answers are
@@ -311,6 +313,9 @@ def _notes(row: CheckedRow) -> Iterator[str]:
         yield f"possible with {' or '.join(numbers)}"
     if found.verdict == "impossible":
         yield f"impossible with up to {_count(row.most_missing, 'missing answer')} per group"
+    if found.computed:
+        names = " and ".join(found.computed)
+        yield f"possible if the authors computed {names} from the published accuracies"
     if row.change:
         changes = (f"{c.figure} {c.published} → {c.changed}" for c in row.change[:4])
         yield f"with all answers, the smallest change is {' or '.join(changes)}"

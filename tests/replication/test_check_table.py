@@ -242,6 +242,22 @@ def test_figures_cut_by_software_are_possible_and_said_to_be_cut():
     assert cut.note.endswith("possible if figures were cut, not rounded")
 
 
+def test_differences_of_published_accuracies_are_possible():
+    # 100 and 86 of 120: 11.67 points apart, 11.6 as published.
+    row = {"accuracy_a": "83.3%", "accuracy_b": "71.7%", "ad": "11.6%", "cohens_h": "0.282"}
+    found = check_table(pd.DataFrame([row]), n=120).rows[0]
+    assert found.verdict == "possible"
+    assert (found.counts["correct_a"], found.counts["correct_b"]) == (100, 86)
+    assert "possible if the authors computed ad from the published accuracies" in found.note
+    both = check_table(pd.DataFrame([row | {"cohens_h": "0.280"}]), n=120).rows[0]
+    assert both.judgement.computed == ("ad", "cohens_h")
+    exact = check_table(pd.DataFrame([row | {"ad": "11.7%"}]), n=120).rows[0]
+    assert exact.verdict == "possible"
+    assert "authors" not in exact.note
+    other = pd.DataFrame([row | {"ad": "11.5%"}])
+    assert check_table(other, n=120, max_missing=0).rows[0].verdict == "impossible"
+
+
 @pytest.mark.parametrize("n", [50, 1200])
 def test_a_continuity_correction_of_balanced_counts_is_possible(n):
     # statsmodels' mcnemar(exact=False) corrects them to χ² = 1 / 20, R's mcnemar.test does not.
