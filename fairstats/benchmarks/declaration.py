@@ -386,6 +386,8 @@ class Benchmark:
                 )
             if one.crosses and (unspelled := self.unspelled(one)):
                 found.append(f"{uncapital(one.label)}: {unspelled}")
+            if one.crosses and one.pairs:
+                found.append(f"{uncapital(one.label)} is in no rank and no average")
             if one.crosses and not one.pairs:
                 first, second = (uncapital(self.attributes[name].label) for name in one.crosses)
                 found.append(f"gaps of {first} that {second} reverses can cancel out")
