@@ -6,7 +6,7 @@ then run on them in processes of their own. The peak memory is that of the large
 pages are drawn. The results are written to results/publish_scale.json.
 
     python benchmarks/publish_scale.py                    # 1 and 10 million answers
-    python benchmarks/publish_scale.py --items 2500000    # 100 million
+    python benchmarks/publish_scale.py --items 1250000    # 100 million
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from fairstats.benchmarks.loading import load_benchmark
 
 RESULTS = Path(__file__).with_name("results") / "publish_scale.json"
 CHUNK = 100_000
+#: The share of variants that change answers, and the share of their answers that are drawn again.
+CHANGING, CHANGED = 0.2, 0.7
 
 
 def write_answers(items: int, models: int, folder: Path) -> None:
@@ -69,8 +71,17 @@ def chunk(
     """Return a model's answers to all variants of some items, in any order."""
     n = len(keys) * len(variants)
     key = np.repeat(keys, len(variants))
-    correct = rng.random(n) < np.repeat(easy, len(variants))
-    answer = np.where(correct, key, (key + rng.integers(1, 4, n)) % 4)
+
+    def drawn(easy: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        correct = rng.random(len(keys)) < easy
+        return np.where(correct, keys, (keys + rng.integers(1, 4, len(keys))) % 4)
+
+    # A model usually gives the variants of an item the same answer. Which of them change answers
+    # depends on their text, so models share flips.
+    answer = np.repeat(drawn(easy, keys), len(variants))
+    changing = np.random.default_rng([4, start]).random(n) < CHANGING
+    other = changing & (rng.random(n) < CHANGED)
+    answer[other] = drawn(np.repeat(easy, len(variants)), key)[other]
     missing = rng.random(n) < 0.01
     every = np.arange(n) % len(variants)
 
@@ -112,8 +123,8 @@ def measured(*arguments: str) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, nargs="+", default=[25_000, 250_000])
-    parser.add_argument("--models", type=int, default=5)
+    parser.add_argument("--items", type=int, nargs="+", default=[12_500, 125_000])
+    parser.add_argument("--models", type=int, default=10)
     parser.add_argument("--memory-limit", default="500MB", help="DuckDB's (500MB)")
     parser.add_argument("--out", default=str(RESULTS), help="a file, or - for none")
     chosen = parser.parse_args()

@@ -35,9 +35,8 @@ def make_groups(benchmark: Benchmark, *tables: Mapping[str, int], **options: Any
     numbers = [list(own.values()) for own in tables]
     places = [int(item.removeprefix("item-")) for item in found.items]
     many = [numbers[unit][place] for unit, place in zip(found.unit, places, strict=True)]
-    own = GroupAnswers.of(
-        replace(found, many=np.array(many), items=np.zeros(0, dtype=object)), race
-    )
+    joined = replace(found, many=np.array(many), item=np.zeros(0, dtype=np.int64))
+    own = GroupAnswers.of(joined, race)
     return Groups(own, np.zeros(len(tables), dtype=bool), **options)
 
 

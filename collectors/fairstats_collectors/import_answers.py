@@ -22,6 +22,7 @@ from fairstats._lib.records import (
     json_value,
     xlsx_records,
 )
+from fairstats._lib.untrusted_files import REPORTED_LINES
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
@@ -33,6 +34,7 @@ from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclar
 from fairstats_collectors.mapping_files import (
     ABSENT,
     OPTIONS,
+    Limits,
     MappingFile,
     field_names,
     plain_number,
@@ -107,7 +109,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := list(_wrong_fields(path, kept, mapped)):
+    if problems := list(_wrong_fields(path, kept, mapped, Limits(path))):
         raise InputError(problems)
     rows = []
     for record in kept:
@@ -170,9 +172,11 @@ def imported(
     without: list[Problem] = []
 
     def answers_of(path: Path) -> pd.DataFrame | None:
-        kept = mapped.records(read(path, mapped), path)
+        found = read(path, mapped)
+        limits = Limits(path)
+        kept = mapped.records(found, path, limits)
         if kept:
-            return _file_answers(path, kept, mapped)
+            return _file_answers(path, kept, mapped, limits)
         wanted = ", ".join(f"{field} = {' or '.join(v)}" for field, v in mapped.where.items())
         message = f"contains no answers with {wanted}" if wanted else "contains no answers"
         without.append(Problem(str(path), message, "remove the file"))
@@ -222,17 +226,22 @@ def join_files(
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
-    if problems := list(_wrong_fields(path, kept, mapped)):
+def _file_answers(
+    path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
+) -> pd.DataFrame:
+    if problems := list(_wrong_fields(path, kept, mapped, limits)):
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
     for record in kept:
         row, wrong = _row(record, mapped)
+        limits.keep(row)
         rows.append(row)
         for column, value, message, remedy in wrong:
             where = _named(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
+        if len(problems) >= REPORTED_LINES:
+            break
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
@@ -248,7 +257,9 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     return checked
 
 
-def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterator[Problem]:
+def _wrong_fields(
+    path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
+) -> Iterator[Problem]:
     """Report fields that all records lack, that are both answer and key, and rows of totals."""
     for column, field in mapped.columns.items():
         # The name was probably mistyped.
@@ -256,23 +267,22 @@ def _wrong_fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> Iterato
             message = f"no record has the field {field!r}"
             remedy = f"use one of {field_names(kept[0].fields)}"
             yield Problem(str(path), message, remedy, column=column)
-    keys = [mapped.fields_of(record, "answer_key") for record in kept]
-    for column in ("answer", "answer_raw"):
-        both = {
-            name
-            for record, of_key in zip(kept, keys, strict=True)
-            for name in mapped.fields_of(record, column) & of_key
-        }
-        message = "is also the field of the column answer_key, so every answer would be right"
-        remedy = f"give the field of the model's answers with {_from_field(column)}"
-        for name in sorted(both):
-            yield Problem(str(path), message, remedy, column=column, value=name)
+    both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
     totals = {}
     for record in kept:
+        of_key = mapped.fields_of(record, "answer_key")
+        for column, names in both.items():
+            names |= mapped.fields_of(record, column) & of_key
         for column in ("model", "item_id"):
             value = _field(record, column, mapped)
             if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
                 totals[record.path, record.row] = _named(record, column), value
+        limits.check()
+    for column, names in both.items():
+        message = "is also the field of the column answer_key, so every answer would be right"
+        remedy = f"give the field of the model's answers with {_from_field(column)}"
+        for name in sorted(names):
+            yield Problem(str(path), message, remedy, column=column, value=name)
     message, remedy = "is a row of totals, not of answers", "remove this row"
     for (of, row), (place, value) in totals.items():
         yield Problem(of or str(path), message, remedy, row=row, column=place, value=value)

@@ -10,13 +10,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypedDict
 
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_files import REPORTED_LINES, read_json_lines
 from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.kinds import DECISION
@@ -24,6 +25,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats_collectors.import_templates import is_template, matched, parts_of
 from fairstats_collectors.mapping_files import (
     ABSENT,
+    Limits,
     MappingFile,
     check_columns,
     field_names,
@@ -128,6 +130,14 @@ class Mapped:
         groups = [group for _, group in self.benchmark.variants]
         return {g: a for a, g in self.benchmark.variants if groups.count(g) == 1}
 
+    @cached_property
+    def _named(self) -> str:
+        """Return the texts that may name a field: one that fills a column, or is compared."""
+        declared = self.declared
+        texts = [*ANSWERS.columns, *self.columns.values(), *declared.set.values(), *self.where]
+        texts += chain(*declared.map.values(), *(one.where for one in declared.variants))
+        return "\n".join(texts)
+
     def default(self, fields: Mapping[str, Any], column: str) -> Any:
         """Return what the mapping gives for a column: the first field that exists."""
         if (template := self.declared.set.get(column)) is not None:
@@ -159,7 +169,9 @@ class Mapped:
         """Check whether a record has the wanted values."""
         return has_values(record.fields, self.where)
 
-    def records(self, read: Iterable[Record], path: Path) -> list[Record]:
+    def records(
+        self, read: Iterable[Record], path: Path, limits: Limits | None = None
+    ) -> list[Record]:
         """Return a record for each answer of each record of a file.
 
         Raises
@@ -167,14 +179,17 @@ class Mapped:
         InputError
             If a record does not match a pattern, or a column that should hold answers is missing.
         """
-        records = self.declared.with_parts(read, path)
+        limits = limits or Limits(path)
+        records = self.declared.with_parts(read, path, limits)
         if self.split:
-            records = self._split(records, path)
+            records = self._split(records, path, limits)
         if self.answers:
-            answers = self._answer_columns(records, path)
-            records = [cell for record in records for cell in self._cells(record, answers)]
+            answers = self._answer_columns(records, path, limits)
+            cells = (limits.count(list(self._cells(record, answers))) for record in records)
+            records = list(chain.from_iterable(cells))
         if self.declared.variants:
-            records = [one for record in records for one in self._of_variants(record, path)]
+            variants = (limits.count(self._of_variants(record, path)) for record in records)
+            records = list(chain.from_iterable(variants))
         return [record for record in records if self.is_meant(record)]
 
     def _of_variants(self, record: Record, path: Path) -> list[Record]:
@@ -190,7 +205,7 @@ class Mapped:
         variants = [{"attribute": name, "group": group} for name, group in found.items()]
         return [replace(record, fields=record.fields | one) for one in variants]
 
-    def _split(self, records: Sequence[Record], path: Path) -> list[Record]:
+    def _split(self, records: Sequence[Record], path: Path, limits: Limits) -> list[Record]:
         """Add the parts of split fields to records, see `Given`.
 
         A value without an attribute, such as ``baseline``, gives a record for every attribute that
@@ -209,13 +224,15 @@ class Mapped:
                 value = str(value_at(record.fields, name))
                 parts = matched(template, value, {"attribute": attributes})
                 each = [parts] if parts else self._shared(template, value)
-                split += [replace(record, fields=record.fields | one) for one in each]
+                split += limits.count([replace(record, fields=record.fields | o) for o in each])
                 if not each and self.is_meant(record):
                     message = f"does not match {template}"
                     message += f", and is not a group of {self.benchmark.name}" * bool(attributes)
                     remedy = f"correct it, or select other records with {keyword('where')}"
                     place: dict[str, Any] = {"row": record.row, "column": name, "value": value}
                     problems.append(Problem(record.path or str(path), message, remedy, **place))
+                if len(problems) >= REPORTED_LINES:
+                    break
             full = split
         if problems:
             raise InputError(problems)
@@ -230,7 +247,7 @@ class Mapped:
         return own if self.benchmark.attributes else [{"group": value}]
 
     def _answer_columns(
-        self, records: Sequence[Record], path: Path
+        self, records: Sequence[Record], path: Path, limits: Limits
     ) -> dict[str, Mapping[str, str]]:
         """Return the columns that hold answers, with those that templates match."""
         columns: dict[str, Mapping[str, str]] = {}
@@ -241,8 +258,9 @@ class Mapped:
         every = dict.fromkeys(n for one in records for n in paths_of(one.fields, whole=True))
         names = [name for name in every if name not in taken]
         for column, own in self.answers.items():
+            limits.check()
             if is_template(column):
-                fits = {name: matched(column, name, known) for name in names}
+                fits = {name: matched(column, name, known) for name in limits.each(names)}
                 found_here = {name: {**parts, **own} for name, parts in fits.items() if parts}
                 message = f"has no column like {column!r}"
             else:
@@ -267,11 +285,14 @@ class Mapped:
         itself. Every other cell is a reply to read. An empty cell is a missing answer.
         """
         told = {**self.values.get("answer", {}), **self.values.get("status", {})}
+        # Answers of other groups would be in every record again.
+        others = {name for name in answers if name not in self._named}
+        fields = {name: v for name, v in record.fields.items() if name not in others}
         for column, own in answers.items():
             cell = found(record.fields, column)
             cell = None if cell is ABSENT else cell
             holds = "answer" if str(cell) in told or self._is_answer(cell) else "answer_raw"
-            shared = {n: v for n, v in record.fields.items() if n not in (*_OF_A_CELL, *own)}
+            shared = {n: v for n, v in fields.items() if n not in (*_OF_A_CELL, *own)}
             named = {holds: column} | dict.fromkeys(own, column)
             yield replace(record, fields={**shared, **own, holds: cell}, columns=named)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from sys import getsizeof
+from time import thread_time
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -15,6 +17,12 @@ from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, must, parse, read_toml
+from fairstats._lib.untrusted_files import (
+    MAX_TEXT_MEMORY,
+    REPORTED_LINES,
+    SPLIT,
+    refuse_many_values,
+)
 from fairstats.answers.schema import ANSWERS
 from fairstats_collectors.import_templates import named_parts
 
@@ -23,6 +31,13 @@ OPTIONS = "options"
 
 #: The result of `found` if there is no such field.
 ABSENT = object()
+
+#: Seconds of computing that a file may take. Most take less than one.
+MOST_SECONDS = 60
+
+# Characters; the schema of answers refuses a text as long as this.
+_TOO_LONG = 1_000_001
+_MOST_FIELDS = 10
 
 _IN_BRACES = re.compile(r"\{([^{}]+)\}")
 
@@ -57,10 +72,63 @@ _Names = Annotated[
 ]
 
 
+class Limits:
+    """Limit the time and memory that a file takes with a mapping, as both may be from anybody.
+
+    Every record may be matched with a thousand names or patterns of the mapping, have a hundred
+    parts of the same text, or become one for every group.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.end = thread_time() + MOST_SECONDS
+        self.values = self.memory = 0
+
+    def check(self) -> None:
+        """Raise a problem if the file has taken too long, or too much memory."""
+        refuse_many_values(self.path, self.values)
+        most = ""
+        if self.memory > MAX_TEXT_MEMORY:
+            most = f"{MAX_TEXT_MEMORY:,} bytes of memory"
+        elif thread_time() > self.end:
+            most = f"{MOST_SECONDS} seconds"
+        if most:
+            remedy = f"give fewer names and simpler patterns, or {SPLIT}"
+            message = f"takes more than {most} with this mapping"
+            raise InputError([Problem(str(self.path), message, remedy)])
+
+    def count(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Count the values of records that were made, and return them."""
+        self.values += sum(len(record.fields) for record in records)
+        self.check()
+        return records
+
+    def keep(self, made: Mapping[str, Any]) -> None:
+        """Count the memory of texts that were made."""
+        self.memory += sum(map(getsizeof, made.values()))
+        self.check()
+
+    def each(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield names as long as there is time."""
+        for name in names:
+            self.check()
+            yield name
+
+
+_FewFields = must(
+    lambda text: len(_IN_BRACES.findall(text)) <= _MOST_FIELDS,
+    f"must have up to {_MOST_FIELDS} fields in braces",
+    "remove some",
+)
+
+
 class Pattern(Table):
     """Texts of fields, such as ``"{path}"``, and the pattern whose named parts become fields."""
 
-    text: Texts
+    text: Annotated[
+        tuple[Annotated[str, _FewFields], ...],
+        BeforeValidator(lambda one: (one,) if isinstance(one, str) else one),
+    ]
     pattern: Annotated[str, AfterValidator(_is_pattern)]
 
 
@@ -80,7 +148,7 @@ class MappingFile(Table):
     patterns: tuple[Pattern, ...] = ()
     where: dict[str, Texts] = Field(default_factory=dict)
     map: Annotated[dict[str, Texts], _COLUMNS] = Field(default_factory=dict)
-    set: Annotated[dict[str, str], _COLUMNS] = Field(default_factory=dict)
+    set: Annotated[dict[str, Annotated[str, _FewFields]], _COLUMNS] = Field(default_factory=dict)
     values: Annotated[dict[str, dict[str, str]], _COLUMNS] = Field(default_factory=dict)
     split: dict[str, str] = Field(default_factory=dict)
     answers: dict[str, dict[str, str]] = Field(default_factory=dict)
@@ -90,7 +158,7 @@ class MappingFile(Table):
         """Return the files of a folder that are in this format."""
         return [path for name in self.files for path in folder.rglob(name)]
 
-    def parts(self, record: Record, path: Path) -> Record:
+    def parts(self, record: Record, path: Path, limits: Limits) -> Record:
         """Add the named parts of the patterns to a record's fields.
 
         Raises
@@ -98,10 +166,10 @@ class MappingFile(Table):
         InputError
             If a text does not match its pattern.
         """
-        fields = record.fields
+        fields, file = record.fields, Path(record.path or path)
+        place = file.resolve().as_posix() if self.patterns else ""
         for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
-            file = Path(record.path or path)
-            value = filled(text, {"path": file.resolve().as_posix(), **fields}) or ""
+            value = filled(text, {"path": place, **fields}) or ""
             found_parts = named_parts(pattern, value)
             if found_parts is None:
                 column = ", ".join(fields_in(text))
@@ -109,10 +177,13 @@ class MappingFile(Table):
                 remedy = "use the file as released, or correct the mapping"
                 problem = Problem(str(file), message, remedy, row=record.row, column=column)
                 raise InputError([replace(problem, value=value[-200:])])
+            limits.keep(found_parts)
             fields = fields | {name: part for name, part in found_parts.items() if part}
         return replace(record, fields=fields)
 
-    def with_parts(self, records: Iterable[Record], path: Path) -> list[Record]:
+    def with_parts(
+        self, records: Iterable[Record], path: Path, limits: Limits | None = None
+    ) -> list[Record]:
         """Add the parts to every record of a file.
 
         Raises
@@ -122,11 +193,15 @@ class MappingFile(Table):
         """
         full: list[Record] = []
         problems: list[Problem] = []
+        limits = limits or Limits(path)
         for record in records:
             try:
-                full.append(self.parts(record, path))
+                full += limits.count([self.parts(record, path, limits)])
             except InputError as error:
+                limits.check()
                 problems.extend(error.problems)
+            if len(problems) >= REPORTED_LINES:
+                break
         if problems:
             raise InputError(problems)
         return full
@@ -195,7 +270,8 @@ def filled(template: str, fields: Mapping[str, Any]) -> str | None:
     values = {name: found(fields, name) for name in fields_in(template)}
     if any(value is ABSENT or value is None for value in values.values()):
         return None
-    return _IN_BRACES.sub(lambda name: str(values[name[1]]), template)
+    text = _IN_BRACES.sub(lambda name: str(values[name[1]])[:_TOO_LONG], template)
+    return text[:_TOO_LONG]
 
 
 def has_values(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bool:

@@ -75,7 +75,7 @@ def import_mirage(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     problems: list[Problem] = []
     for number, path in enumerate(files, start=1):
         try:
-            record = declared.parts(Record(number, {"answer_raw": _reply(path)}), path)
+            (record,) = declared.with_parts([Record(number, {"answer_raw": _reply(path)})], path)
             records.setdefault(f"mirage-{record.fields['dataset']}", []).append(record)
         except InputError as error:
             problems.extend(error.problems)

@@ -22,7 +22,7 @@ except ImportError:  # not on this system: two processes can change a folder at 
 # Processes of other machines or containers have numbers of their own, and locks as well on most
 # network file systems. So what they left unfinished is not removed here.
 _MACHINE = digest(platform.node())
-_TEMPORARY = re.compile(rf"\..+\.{_MACHINE}-\d+\.tmp")
+_TEMPORARY = re.compile(rf"\..+\.{_MACHINE}-(\d+)\.tmp")
 _NAME = re.compile(rf"fairstats-[a-z]+-{_MACHINE}-(\d+)-\w+")
 
 
@@ -68,24 +68,33 @@ def locked(folder: Path, *inside: str) -> Iterator[None]:
             raise InputError([Problem(str(folder), message, remedy)]) from None
         for path in (folder, *(folder / name for name in inside)):
             if not path.is_symlink():
-                _sweep_unfinished(path)
+                _sweep_unfinished(path, every=True)
         yield
     finally:
         os.close(opened)
 
 
-def _sweep_unfinished(folder: Path) -> None:
-    """Remove what is unfinished in a folder of which nobody else of this machine has the lock."""
-    for path in [path for path in folder.glob(".*.tmp") if _TEMPORARY.fullmatch(path.name)]:
+def _sweep_unfinished(folder: Path, *, every: bool) -> None:
+    """Remove what ended processes of this machine left unfinished in a folder.
+
+    With its lock, everything unfinished is removed: nobody else writes there.
+    """
+    for path in list(folder.glob(".*.tmp")):
+        found = _TEMPORARY.fullmatch(path.name)
+        if not found or not (every or (_is_ours(path) and not _runs(int(found[1])))):
+            continue
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
-            path.unlink()
+            # Another process may be sweeping as well.
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to; it replaces `path` if there was no error.
+
+    Files next to it that ended processes of this machine left unfinished are removed.
 
     Examples
     --------
@@ -97,6 +106,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     ('all of it', 1)
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep_unfinished(path.parent, every=False)
     temporary = unfinished(path)
     try:
         with named_errors(path):
@@ -160,9 +170,6 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
 
 
 def _sweep(folder: Path) -> None:
-    # Windows has no signal 0: sending it would end the process.
-    if os.name == "nt":
-        return
     for path in folder.glob("fairstats-*"):
         found = _NAME.fullmatch(path.name)
         if found and not path.is_symlink() and _is_ours(path) and not _runs(int(found[1])):
@@ -177,6 +184,9 @@ def _is_ours(path: Path) -> bool:
 
 
 def _runs(process: int) -> bool:
+    # Windows has no signal 0: sending it would end the process.
+    if os.name == "nt":
+        return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -206,7 +206,7 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     # Use ParquetFile: read_table adds columns from folder names.
     with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source)) as whole:
         schema, rows = whole.schema_arrow, whole.metadata.num_rows
-        sizes = _unpacked_sizes(whole.metadata)
+        sizes, deltas = _unpacked_sizes(whole.metadata), _delta_encodings(whole.metadata)
     kept = without_index(schema.names, str(file)) if wanted is None else wanted
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
@@ -220,6 +220,8 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
     texts = [one.name for one in fields if _is_text(one.type)]
+    if problems := [_encoded(str(file), name, deltas[name]) for name in texts if name in deltas]:
+        raise InputError(problems)
     most = max(limits.MAX_UNPACKED_TEXT, _UNPACKED_SHARE * len(file.content))
     # Of texts that differ, a single batch can have gigabytes.
     if sum(sizes.get(name, 0) for name in texts) > most:
@@ -250,16 +252,39 @@ def _unpacks(path: str, most: int) -> Problem:
     return Problem(path, f"unpacks to more than {most:,} bytes of text", SPLIT)
 
 
+def _encoded(path: str, column: str, encoding: str) -> Problem:
+    remedy = "write it again with dictionary or plain encodings, as pandas and Polars do"
+    message = f"has the encoding {encoding}, which is not read"
+    return Problem(path, message, remedy, column=column)
+
+
 def _unpacked_sizes(metadata: Any) -> dict[str, int]:
     """Return the bytes of each column before compression, as a file states them.
 
     Texts that rows share count once.
     """
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     sizes: Counter[str] = Counter()
-    for column in (group.column(place) for group in groups for place in range(group.num_columns)):
+    for column in _column_chunks(metadata):
         sizes[column.path_in_schema] += column.total_uncompressed_size
     return sizes
+
+
+def _delta_encodings(metadata: Any) -> dict[str, str]:
+    """Return the encoding of each column of texts that are stored as changes to the one before.
+
+    A few bytes of such a file can be gigabytes of text in a single batch.
+    """
+    found = {}
+    for column in _column_chunks(metadata):
+        for name in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+            if name in column.encodings:
+                found[column.path_in_schema] = name
+    return found
+
+
+def _column_chunks(metadata: Any) -> Iterator[Any]:
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return (group.column(place) for group in groups for place in range(group.num_columns))
 
 
 def without_index(columns: Iterable[str], path: str) -> list[str]:

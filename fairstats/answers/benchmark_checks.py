@@ -209,6 +209,7 @@ def part_problems(
             "names no snippets, but context_sha256 says that the prompt had some",
             "name retriever and number, e.g. plain+bm25@10",
         )
+    items = answers["item_id"].unique()
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
@@ -246,12 +247,14 @@ def part_problems(
                         own & (answers[column] == value), column, *not_an_answer(benchmark, value)
                     )
         if benchmark.items:
-            listed = answers["item_id"].isin(list(benchmark.items))
+            listed = answers["item_id"].isin(set(items).intersection(benchmark.items))
             report(own & ~listed, "item_id", "unknown item", f"{name} has no such item")
         if benchmark.has_key and "answer_key" not in answers:
             found.append((-1, Problem(path, *absent_keys(benchmark), column="answer_key")))
         elif benchmark.has_key:
-            keys = answers["item_id"].map(dict(benchmark.answer_keys))
+            # Of these items alone: a benchmark can have many more.
+            known_keys = benchmark.answer_keys
+            keys = answers["item_id"].map({i: known_keys[i] for i in items if i in known_keys})
             given = answers["answer_key"]
             wrong = own & keys.notna() & (given != keys)
             wrong &= given.isna() | given.isin(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -235,6 +235,16 @@ def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame
     return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()
 
 
+def batches(frame: nw.LazyFrame[Any], rows: int = 500_000) -> Iterator[pd.DataFrame]:
+    """Yield the rows of an engine, in parts if it can give them."""
+    native = frame.to_native()
+    if hasattr(native, "to_arrow_reader"):
+        for batch in native.to_arrow_reader(rows):
+            yield batch.to_pandas()
+    else:
+        yield frame.collect().to_pandas()
+
+
 def as_text(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """Return a table with these columns as text."""
     kinds = {name: "str" for name in names if table[name].dtype != "str"}
@@ -388,14 +398,7 @@ def _refuse_wrong_keys(
     """Refuse keys that differ from the benchmark's: CFR and accuracy depend on them."""
     columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
     keys = distinct(frame, columns)
-    several = []
-    known: set[tuple[str, ...]] = set()
-    of_benchmark: dict[str, list[tuple[str, str | None]]] = {}
-    for name, version, item, key in keys[columns].itertuples(index=False, name=None):
-        if (name, version, item) in known:
-            several.append(item)
-        known.add((name, version, item))
-        of_benchmark.setdefault(name, []).append((item, None if pd.isna(key) else key))
+    several = keys.loc[keys.duplicated(columns[:-1]), "item_id"]
     problems = [
         Problem(
             "<answers>",
@@ -403,23 +406,25 @@ def _refuse_wrong_keys(
             _SEE_VALIDATE,
             column=f"item {item}",
         )
-        for item in several[:10]
+        for item in several.head(10)
     ]
-    for name, items in sorted(of_benchmark.items()):
-        declared, listed = benchmarks[name].answer_keys, set(benchmarks[name].items)
-        other = [(item, key) for item, key in items if declared.get(item, key) != key]
+    for name, own in keys.groupby("benchmark"):
+        benchmark = benchmarks[str(name)]
+        key = own["answer_key"].astype(object).where(own["answer_key"].notna(), None)
+        declared = own["item_id"].map(benchmark.answer_keys)
+        other = declared.notna() & (declared != key)
         problems += [
             Problem(
                 "<answers>",
                 f"the answer key of item {item} differs from {name}'s",
                 _SEE_VALIDATE,
                 column="answer_key",
-                value=str(key),
+                value=str(given),
             )
-            for item, key in other[:10]
+            for item, given in zip(own.loc[other, "item_id"].head(10), key[other], strict=False)
         ]
-        asked = {item for item, _ in items}
-        unknown = sorted(asked - listed) if listed else []
+        asked = own["item_id"].drop_duplicates()
+        unknown = asked[~asked.isin(benchmark.items)] if benchmark.items else asked.head(0)
         if len(unknown) == len(asked) and not only_listed:
             message = f"none of the {len(asked):,} items is an item of {name}, so no figure of "
             warnings.warn(f"{message}theirs is a result on {name}", Note, stacklevel=4)
@@ -433,7 +438,7 @@ def _refuse_wrong_keys(
                 column="item_id",
                 value=item,
             )
-            for item in unknown[:10]
+            for item in unknown.sort_values().head(10)
         ]
     if problems:
         raise InputError(problems)

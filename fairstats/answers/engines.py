@@ -365,7 +365,7 @@ def check_values(answers: Any) -> None:
     problems = dict.fromkeys(_spelling_problems(kinds))
     for rows in (
         kinds.assign(item_id="-", sample=range(len(kinds))),
-        items.assign(**passing | dict(items) | {"sample": 0}),
+        items.assign(**passing | dict(items) | {"sample": range(len(items))}),
         least.assign(**passing | {"sample": least["sample"]}),
     ):
         try:

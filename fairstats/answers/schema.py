@@ -66,7 +66,8 @@ _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
 #: In a text about a model, a mark or a result of a board; and the rule against it in words.
 RESULT_OF_BOARD = re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE)
 NO_RESULT = "no mark or result of a board such as †, “rank 1” or “equivalent”"
-_MODEL = printable(200, RESULT_OF_BOARD, NO_RESULT)
+#: The rule of names of models.
+MODEL = printable(200, RESULT_OF_BOARD, NO_RESULT)
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
@@ -81,7 +82,7 @@ ANSWERS = TableSchema(
     {
         **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
         "benchmark_version": Column("str", _LABEL),
-        "model": Column("str", _MODEL),
+        "model": Column("str", MODEL),
         "strategy": Column("str", _LABEL),
         "sample": Column("int64", _NOT_NEGATIVE),
         "answer": Column("str", _ANSWER, nullable=True),

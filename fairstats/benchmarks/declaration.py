@@ -386,6 +386,8 @@ class Benchmark:
                 )
             if one.crosses and (unspelled := self.unspelled(one)):
                 found.append(f"{uncapital(one.label)}: {unspelled}")
+            if one.crosses and one.pairs:
+                found.append(f"{uncapital(one.label)} is in no rank and no average")
             crossed = [self.attributes[name] for name in one.crosses if not one.pairs]
             for of, by in zip(crossed, crossed[::-1], strict=True):
                 if of.pairs and len(one.layers(of)) > 1:

@@ -35,6 +35,7 @@ _SHOWN = {
     "bias_rates": (
         "rubric", "dataset", "model", "rater_group", "dimension", "aggregation", "estimate",
         "ci_low", "ci_high", "crossed_low", "crossed_high", "n_ratings", "n_tasks", "n_raters",
+        "n_missing",
     ),
     "rater_agreement": (
         "rubric", "dataset", "model", "model_2", "rater_group", "dimension", "coefficient", "level",
@@ -43,14 +44,17 @@ _SHOWN = {
     "preferences": (
         "rubric", "dataset", "model", "model_2", "rater_group", "dimension", "metric", "estimate",
         "ci_low", "ci_high", "crossed_low", "crossed_high", "crossed_p_value", "n_ratings",
+        "n_missing",
     ),
     "counterfactual_rates": (
         "dataset", "model", "rater_group", "dimension", "ideal_answers_differ", "contents_differ",
         "estimate", "ci_low", "ci_high", "crossed_low", "crossed_high", "n_reported", "n_ratings",
+        "n_missing",
     ),
     "paired_bias": (
         "dataset", "model", "rater_group", "dimension", "aggregation", "metric", "estimate",
         "ci_low", "ci_high", "clustered_low", "clustered_high", "n_pairs",
+        "n_pairs_missing",
     ),
 }  # fmt: skip
 

@@ -38,6 +38,8 @@ MOST_CHOICES = 1024
 # The shares of the level used by the tests of AD's signs, and by the tests of several pairs with
 # every choice of the larger model's signs, up to this number of choices.
 _OF_SIGNS, _OF_SUMS, _MOST_SUMS = 0.01, 0.1, 32
+# The cells of a table that is computed at a time.
+_CELLS = 2**20
 
 
 @dataclass(frozen=True, repr=False)
@@ -382,8 +384,8 @@ def _swap_tests(
 
 def _has_fixed_denominators(models: IntArray, figure: Figure) -> bool:
     """Return whether a swap of two models' answers to an item never changes a denominator."""
-    answers = models[..., [5] if figure is cfr else [1, 3]]
-    return bool((answers == answers[:1, ..., :1]).all())
+    columns = [5] if figure is cfr else [1, 3]
+    return all(bool((models[..., n] == models[0, ..., columns[0]]).all()) for n in columns)
 
 
 def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:
@@ -391,7 +393,7 @@ def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:
     answers = models[0, :, :, 5 if figure is cfr else 1].sum(axis=0)
     values = _values(models, figure)
     # Squares of fine steps do not fit into 64 bits.
-    products = values.swapaxes(1, 2).astype(np.float64) @ values
+    products = np.stack([own.T.astype(np.float64) @ own for own in values])
 
     @cache
     def weights(i: int, j: int) -> IntArray:
@@ -408,7 +410,7 @@ def _exact_swaps(models: IntArray, figure: Figure, few: bool) -> _Swaps:
         """
         total = np.einsum("tsp,tsp->t", factors, values.sum(axis=1)[pairs])
         each, place = np.unique(pairs, axis=0, return_inverse=True)
-        mixed = np.array([values[i].T @ values[j] for i, j in each])[place.ravel()]
+        mixed = np.array([values[i].T.astype(np.int64) @ values[j] for i, j in each])[place.ravel()]
         squares = np.einsum("tsp,tspq,tsq->t", factors, products[pairs], factors)
         squares += 2 * np.einsum("tp,tpq,tq->t", factors[:, 0], mixed, factors[:, 1])
         deviation = np.sqrt(np.maximum(squares, 1e-9))
@@ -454,8 +456,8 @@ def _flipped(
 
 
 def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
-    """Cut rows into blocks whose tables have about a million cells, with so many per row."""
-    size = max(2**20 // width, 1)
+    """Cut rows into blocks whose tables have about `_CELLS` cells, with so many per row."""
+    size = max(_CELLS // max(width, 1), 1)
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
@@ -472,9 +474,10 @@ def _counts_of_changes(changes: IntArray) -> Iterator[tuple[IntArray, IntArray]]
             yield steps, counts[None]
         return
     steps = np.arange(-largest, largest + 1)
-    places = changes + (largest + len(steps) * np.arange(len(changes)))[:, None]
-    counts = np.bincount(places.ravel(), minlength=len(changes) * len(steps))
-    yield steps, counts.reshape(len(changes), len(steps))
+    for rows in _blocks(np.arange(len(changes)), changes.shape[1]):
+        places = changes[rows] + (largest + len(steps) * np.arange(len(rows)))[:, None]
+        counts = np.bincount(places.ravel(), minlength=len(rows) * len(steps))
+        yield steps, counts.reshape(len(rows), len(steps))
 
 
 def _whole_weights(answers: IntArray, size: int) -> IntArray:

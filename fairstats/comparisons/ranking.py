@@ -58,6 +58,8 @@ _RANK_TYPES = {
     "n": "int64",
 }
 _TEXTS = ("model_a", "model_b", "method_note")
+# Items whose tallies are computed at a time.
+_BLOCK = 2**17
 
 #: Columns of the table from `rank_models`, in order.
 RANK_COLUMNS = (
@@ -386,17 +388,21 @@ def rank_board(
     def estimate_of(tallies: IntArray) -> float:
         return unit * float(figure(sums_of(tallies.sum(axis=0), policy, items.benchmark)))
 
-    estimates = {model: estimate_of(array[items.common]) for model, array in items.tallies.items()}
+    estimates, totals, notes, sums = {}, {}, {}, {}
+    for model in items.models:
+        # Those of all models would fill the memory.
+        tallies = items.tallies(model)
+        estimates[model], totals[model] = estimate_of(tallies[items.common]), tallies.sum(axis=0)
+        notes[model] = "; ".join(filter(None, (items.notes[model], _missing_note(tallies))))
+        sums[model] = completed_sums(tallies, figure, favourable=False)
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
     # A single model is the first of one, whatever its answers are.
     models = models if len(models) > 1 else []
-    completed = _same_samples(
-        [completed_sums(items.tallies[model], figure, favourable=False) for model in models]
-    )
+    completed = _same_samples([sums.pop(model) for model in models])
     least = np.array([float(figure(sums.sum(axis=0))) for sums in completed])
     first, second = np.triu_indices(len(models), 1)
     if len(items.clusters):
-        completed = [by_unit(sums, items.clusters) for sums in completed]
+        completed = np.array([by_unit(sums, items.clusters) for sums in completed])
     # After completion, all models have equally many answers to an item, so nothing is drawn at
     # random.
     p_values = model_p_values(completed, figure, few_units=items.benchmark.few_units)
@@ -418,10 +424,7 @@ def rank_board(
             "rank_high": possible.rank_high,
             "may_be_best": possible.rank_low == 1,
             "n": n,
-            "method_note": [
-                "; ".join(filter(None, (items.notes[m], _missing_note(items.tallies[m]))))
-                for m in models
-            ],
+            "method_note": [notes[model] for model in models],
         }
     )
     unranked = _without_rank(items, estimates, estimate_of, policy)
@@ -433,7 +436,7 @@ def rank_board(
     place = pd.Index(ranks["model"]).get_indexer(models)
     turned = place[first] > place[second]
     a, b = np.where(turned, second, first), np.where(turned, first, second)
-    low, high = _bounds([items.tallies[model] for model in models], figure)
+    low, high = _bounds([totals[model] for model in models], figure)
     fixed = low == high
     # Every completion gives the same order of the two models.
     certain = (fixed[a] & fixed[b]) | (high[a] < low[b]) | (high[b] < low[a])
@@ -475,7 +478,7 @@ def _without_rank(
     for model in estimates:
         if model not in figures or len(figures) == 1:
             reasons[model] = alone if model in figures else "there are no answers for a group"
-            arrays[model] = items.tallies[model][items.common]
+            arrays[model] = items.tallies(model)[items.common]
     rows = [
         {
             "model": model,
@@ -493,11 +496,11 @@ def _without_rank(
     return table.assign(rank=pd.NA, rank_low=pd.NA, rank_high=pd.NA)
 
 
-def _bounds(tallies: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, FloatArray]:
+def _bounds(totals: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, FloatArray]:
     """Return each model's lowest and highest figure over all completions of missing answers."""
-    if not tallies:
+    if not totals:
         return np.zeros(0), np.zeros(0)
-    ranges = ranges_of(np.stack([array.sum(axis=0) for array in tallies]))
+    ranges = ranges_of(np.stack(totals))
     names = ("rate_a", "rate_b") if figure is accuracy else ("cfr" if figure is cfr else "ad",)
     low, high = (
         np.concatenate([ranges[name][side] for name in names], axis=1).mean(axis=1)
@@ -506,11 +509,20 @@ def _bounds(tallies: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, Fl
     return low, high
 
 
-def _same_samples(models: Sequence[IntArray]) -> list[IntArray]:
-    """Rescale the sums of models to equal numbers of samples, with unchanged metrics."""
+def _same_samples(models: list[IntArray]) -> IntArray:
+    """Rescale the sums of models to equal numbers of samples, with unchanged metrics.
+
+    The list is emptied: it and the array together would fill the memory.
+    """
+    if not models:
+        return np.zeros((0, 0, 0, 0), dtype=np.int64)
     samples = [int(sums[..., 5].max(initial=1)) for sums in models]
     whole = lcm(*samples)
-    return [sums * (whole // own) for sums, own in zip(models, samples, strict=True)]
+    kind = np.result_type(*models) if set(samples) == {whole} else np.dtype(np.int64)
+    found = np.empty((len(models), *models[0].shape), dtype=kind)
+    for place in reversed(range(len(models))):
+        np.multiply(models.pop(), whole // samples[place], out=found[place], dtype=kind)
+    return found
 
 
 def _missing_note(tallies: IntArray) -> str:
@@ -526,10 +538,13 @@ class RankItems:
     ----------
     benchmark : Benchmark
         What was asked.
-    tallies : dict of str to ndarray of int, shape (items, pairs, 9)
-        By eligible model, the `fairstats.comparisons.item_tallies.TALLIES` of each item and pair of
-        groups. The items are those that any of these models was asked. An item that the model
-        itself was not asked has only missing answers.
+    models : tuple of str
+        The eligible models, sorted.
+    tallies : callable
+        Returns the `fairstats.comparisons.item_tallies.TALLIES` of an eligible model for each item
+        and pair of groups, (items, pairs, 9), small numbers in few bytes. The items are those that
+        any of these models was asked. An item that the model itself was not asked has only missing
+        answers.
     clusters : ndarray of str, shape (items,)
         The cluster of each item; empty if items are independent.
     common : ndarray of bool, shape (items,)
@@ -545,7 +560,8 @@ class RankItems:
     """
 
     benchmark: Benchmark
-    tallies: dict[str, IntArray]
+    models: tuple[str, ...]
+    tallies: Callable[[str], IntArray]
     clusters: npt.NDArray[np.str_]
     common: npt.NDArray[np.bool_]
     unranked: dict[str, IntArray]
@@ -618,54 +634,84 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     unranked = {}
     for unit in sorted(set(reasons) - set(ranked), key=lambda unit: names[unit]):
         rows = board.of_unit(unit)
-        cells = _added_up(_cells(rows, pairs, steps), pairs)
+        copies = {name: own.copies for name, own in groups_of(rows).items()}
+        cells = np.concatenate(
+            [
+                _few_bytes(_added_up(_cells(rows.rows(here), pairs, steps, copies=copies), pairs))
+                for here in _blocks(len(rows.unit))
+            ]
+        )
         unranked[str(names[unit])] = cells[cells.any(axis=(1, 2))]
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
         none = np.zeros(0, dtype=np.str_), np.zeros(0, dtype=bool)
-        return RankItems(benchmark, {}, *none, unranked, why, {}, uninformative)
+        return RankItems(
+            benchmark, (), unranked.__getitem__, *none, unranked, why, {}, uninformative
+        )
 
     kept = may & asked.any(axis=(1, 2))
     asked = asked[kept][:, there]
     board = board.rows(kept)
-    items, first_row, place = np.unique(
-        board.items.astype(str), return_index=True, return_inverse=True
-    )
+    items, first_row, place = np.unique(board.item, return_index=True, return_inverse=True)
+    place = place.astype(np.int32)
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
     np.logical_or.at(any_asked, place, asked.any(axis=2))
     # A sample counts if it was asked for every pair that any model was asked for the item.
     whole = (asked | ~any_asked[place][:, :, None]).all(axis=1)
-    samples = np.zeros((len(items), len(grid.units)), dtype=np.int64)
+    samples = np.zeros((len(items), len(grid.units)), dtype=np.int32)
     samples[place, board.unit] = whole.sum(axis=1)
     samples = samples[:, ranked]
     common = np.asarray((samples > 0).all(axis=1))
     if common.sum() < benchmark.common_items * len(items) - 1e-9:
-        models = [str(names[unit]) for unit in ranked]
         unit = grid.units.iloc[ranked[0]]
-        raise InputError(_lacking(pd.DataFrame(samples, columns=models), common, unit, benchmark))
+        table = pd.DataFrame(samples, columns=names[ranked])
+        raise InputError(_lacking(table, common, unit, benchmark))
     # With common_items = 0 there may be no common item.
     used = samples[common].min(axis=0) if common.any() else samples.max(axis=0)
     limit = np.zeros(len(grid.units), dtype=np.int64)
     limit[ranked] = used
     first = whole & (np.cumsum(whole, axis=1) <= limit[board.unit][:, None])
-    answers = np.where(first[:, None], board.answers, np.int8(NOT_ASKED))
-    board = replace(board, answers=answers)
-    tallies, notes = {}, {}
-    for column, unit in enumerate(ranked):
-        array = np.zeros((len(items), len(pairs), len(TALLIES)), dtype=np.int64)
-        own = board.span(unit)
-        # Every item has as many samples; those that it lacks are missing.
-        cells = _cells(board.rows(own), pairs, steps, samples=int(used[column]))
-        array[place[own]] = cells * any_asked[place[own]][..., None]
-        lacking = any_asked * int(used[column]) ** 2 * steps - array[..., _N]
-        tallies[str(names[unit])] = _added_up(array + all_missing(lacking), pairs)
-        own_notes = _note(samples[:, column], int(used[column])), careful[unit]
-        notes[str(names[unit])] = "; ".join(filter(None, own_notes))
+    if not first.all():
+        answers = np.where(first[:, None], board.answers, np.int8(NOT_ASKED))
+        board = replace(board, answers=answers)
+    columns = {str(names[unit]): column for column, unit in enumerate(ranked)}
+
+    def tallies(model: str) -> IntArray:
+        most, span = int(used[columns[model]]), board.span(ranked[columns[model]])
+        own, parts = place[span], []
+        for here in _blocks(len(items)):
+            asked_for = any_asked[here]
+            table = np.zeros((*asked_for.shape, len(TALLIES)), dtype=np.int64)
+            low, high = span.start + np.searchsorted(own, [here.start, here.stop])
+            at = place[low:high]
+            # Every item has as many samples; those that it lacks are missing.
+            cells = _cells(board.rows(slice(low, high)), pairs, steps, samples=most)
+            table[at - here.start] = cells * any_asked[at][..., None]
+            lacking = asked_for * most**2 * steps - table[..., _N]
+            parts.append(_few_bytes(_added_up(table + all_missing(lacking), pairs)))
+        return np.concatenate(parts)
+
+    notes = {}
+    for model, column in columns.items():
+        own_notes = _note(samples[:, column], int(used[column])), careful[ranked[column]]
+        notes[model] = "; ".join(filter(None, own_notes))
     clusters = np.zeros(0, dtype=np.str_)
     if len(board.cluster):
         clusters = board.unit_names[first_row].astype(str)
-    ordered = dict(sorted(tallies.items()))
-    return RankItems(benchmark, ordered, clusters, common, unranked, why, notes, uninformative)
+    models = tuple(sorted(columns))
+    return RankItems(
+        benchmark, models, tallies, clusters, common, unranked, why, notes, uninformative
+    )
+
+
+def _blocks(rows: int) -> list[slice]:
+    """Cut so many rows, at least one, into blocks."""
+    return [slice(start, start + _BLOCK) for start in range(0, max(rows, 1), _BLOCK)]
+
+
+def _few_bytes(tallies: IntArray) -> npt.NDArray[np.signedinteger[Any]]:
+    """Return small numbers in few bytes, with room for sums and differences of some of them."""
+    return tallies.astype(np.int8) if tallies.max(initial=0) < 16 else tallies
 
 
 #: The number of a declared pair, and the variants that are compared: those of its attribute, or
@@ -686,14 +732,22 @@ def _asked_pairs(grid: Grid) -> list[_AskedPair]:
     return found
 
 
-def _cells(grid: Grid, pairs: Sequence[_AskedPair], steps: int, *, samples: int = 0) -> IntArray:
+def _cells(
+    grid: Grid,
+    pairs: Sequence[_AskedPair],
+    steps: int,
+    *,
+    samples: int = 0,
+    copies: Mapping[str, IntArray] | None = None,
+) -> IntArray:
     """Return the `TALLIES` of each row for the compared variants, (rows, pairs, 9)."""
     found = np.zeros((len(grid.unit), len(pairs), len(TALLIES)), dtype=np.int64)
     groups = groups_of(grid)
     for place, (_, attribute, pair) in enumerate(pairs):
         if attribute.name in groups:
             own = replace(groups[attribute.name], least=samples)
-            found[own.rows, place] = tallies_of(own, pair, steps)
+            weights = None if copies is None else copies[attribute.name]
+            found[own.rows, place] = tallies_of(own, pair, steps, weights)
     return found
 
 
@@ -724,7 +778,7 @@ def _lacking(
     ]
 
 
-def _note(samples: IntArray, used: int) -> str:
+def _note(samples: npt.NDArray[np.int32], used: int) -> str:
     """Return a note on special items and samples of a ranked model."""
     notes = []
     if lacking := int((samples == 0).sum()):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
-from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, grid, item_grid
+from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid, joined_grid
 from fairstats.counts.outcomes import Texts
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, IntArray
 
@@ -128,22 +128,27 @@ def letters_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFram
     """
     if isinstance(answers, pd.DataFrame) and answers.empty:
         return _empty(LETTER_COLUMNS)
-    grids = grid(answers, benchmarks=benchmarks)
-    return pd.concat([_letters(own) for own in grids.values()], ignore_index=True)
+    opened = open_answers(answers, benchmarks)
+    grids = [joined_grid(opened, known) for known in opened.benchmarks.values()]
+    return pd.concat([_letters(own) for own in grids], ignore_index=True)
 
 
 def _letters(own: Grid) -> pd.DataFrame:
     letters = [*own.options, NO_ANSWER]
     variants, size = own.benchmark.variants, len(letters)
-    row, variant, sample = np.nonzero(own.answers != NOT_ASKED)
-    cell = (own.unit[row] * len(variants) + variant) * size
-    answer = own.answers[row, variant, sample]
-    keyed = own.key[row] >= 0
-    places = (cell + np.where(answer == MISSING, size - 1, answer), (cell + own.key[row])[keyed])
     shape = (len(own.units), len(variants), size)
-    count, key_count = (
-        np.bincount(place, minlength=np.prod(shape)).reshape(shape) for place in places
-    )
+    count, key_count = np.zeros((2, *shape), dtype=np.int64)
+    places = own.unit.astype(np.int64) * size
+    # One variant at a time: the places of all answers would be eight times as large.
+    for variant, sample in np.ndindex(own.answers.shape[1:]):
+        answer = own.answers[:, variant, sample]
+        asked, keyed = answer != NOT_ASKED, own.key >= 0
+        for table, given, there in ((count, answer, asked), (key_count, own.key, asked & keyed)):
+            # A missing answer, -1, is in the last place.
+            cell = places[there] + given[there].astype(np.int64) % size
+            # Sums of whole numbers below 2**53 are exact.
+            own_count = np.bincount(cell, own.many[there], minlength=shape[0] * size)
+            table[:, variant] += own_count.astype(np.int64).reshape(-1, size)
     unit, variant = np.nonzero(count.any(axis=2))
     count, key_count = count[unit, variant], key_count[unit, variant]
     asked = count.sum(axis=1, keepdims=True)

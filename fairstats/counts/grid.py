@@ -20,6 +20,7 @@ from fairstats.answers.engine_frames import (
     TEXT_COLUMNS,
     UNIT_COLUMNS,
     OpenAnswers,
+    batches,
     distinct,
     open_answers,
     refuse_repeated,
@@ -58,9 +59,11 @@ class Grid:
         order of their sample numbers.
     many : ndarray of int, shape (rows,)
         The number of items of each row; 1 unless rows that are alike were joined.
-    items : ndarray of str, shape (rows,)
-        The name of each row's item, ascending within an answer set; empty if rows that are alike
-        were joined.
+    item : ndarray of int, shape (rows,)
+        The item of each row, a place in `item_names`, ascending within an answer set; empty if rows
+        that are alike were joined.
+    item_names : ndarray of str
+        The name of each item, sorted.
     numbers : ndarray of int, shape (rows, variants, samples)
         The sample number of each answer.
     cluster : ndarray of int, shape (rows,)
@@ -78,11 +81,12 @@ class Grid:
     benchmark: Benchmark
     options: tuple[str, ...]
     units: pd.DataFrame
-    unit: IntArray
-    key: IntArray
+    unit: npt.NDArray[np.signedinteger[Any]]
+    key: npt.NDArray[np.signedinteger[Any]]
     answers: npt.NDArray[np.signedinteger[Any]]
     many: IntArray
-    items: npt.NDArray[np.object_]
+    item: npt.NDArray[np.signedinteger[Any]]
+    item_names: npt.NDArray[np.object_]
     numbers: IntArray
     cluster: IntArray
     cluster_names: npt.NDArray[np.object_]
@@ -93,6 +97,11 @@ class Grid:
     def columns(self) -> dict[tuple[str, str], int]:
         """Return the column of each variant, (attribute, group)."""
         return {variant: place for place, variant in enumerate(self.benchmark.variants)}
+
+    @property
+    def items(self) -> npt.NDArray[np.object_]:
+        """Return the name of each row's item; empty if rows that are alike were joined."""
+        return self.item_names[self.item]
 
     @property
     def unit_names(self) -> npt.NDArray[np.object_]:
@@ -151,7 +160,7 @@ class Grid:
             self,
             **chosen,
             numbers=np.broadcast_to(numbers[0], shape) if shared else numbers[there],
-            items=self.items[there] if len(self.items) else self.items,
+            item=self.item[there] if len(self.item) else self.item,
             cluster=self.cluster[there] if len(self.cluster) else self.cluster,
         )
 
@@ -160,7 +169,7 @@ class Grid:
 
         Other values of a joined row are those of one of its rows.
         """
-        code, size = self.unit, len(self.units)
+        code, size = self.unit.astype(np.int64), len(self.units)
         for column in columns.T:
             lowest, many = int(column.min()), int(np.ptp(column)) + 1
             if size * many >= 2**62:
@@ -234,15 +243,17 @@ def item_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
 def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     """Return the grid of a benchmark in which rows that are alike may be joined.
 
-    Only these rows leave an engine, however many answers it holds.
+    Of choices, only these rows leave an engine, however many answers it holds. Agreement with a
+    key, controls, crossed groups and clusters need each item.
 
     Raises
     ------
     InputError
         As `item_grid`.
     """
-    named = benchmark.cluster or benchmark.same_variants_odds_ratio
-    if opened.in_memory or named or benchmark.kind.numeric:
+    named = benchmark.cluster or benchmark.controls
+    crossed = any(one.crosses for one in benchmark.attributes.values())
+    if opened.in_memory or named or crossed or not benchmark.kind.needs_key:
         return item_grid(opened, benchmark)
     key = ("joined grid", benchmark.name)
     return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))
@@ -283,7 +294,8 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     if len(names["sample"]) > 1:
         numbers = np.zeros(shape, dtype=np.int64)
         numbers[row, column, turn] = sample
-    items = np.asarray(names["item_id"], dtype=object)[codes["item_id"][first]]
+    item_names = np.asarray(names["item_id"], dtype=object)
+    item = codes["item_id"][first]
     key = np.append(options.get_indexer(names["answer_key"]), -1)
     units = table[list(UNIT_COLUMNS)].take(first_of_unit).reset_index(drop=True)
     return Grid(
@@ -293,10 +305,11 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         unit[first],
         key[codes["answer_key"][first]],
         answers,
-        np.ones(len(first), dtype=np.int64),
-        items,
+        np.broadcast_to(np.int64(1), len(first)),
+        item,
+        item_names,
         numbers,
-        *_clusters(opened, benchmark, items),
+        *_clusters(opened, benchmark, item, item_names),
         _selecting(opened, benchmark, units),
         _mixed(opened, benchmark, units),
     )
@@ -312,9 +325,12 @@ def _options(opened: OpenAnswers, benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def _clusters(
-    opened: OpenAnswers, benchmark: Benchmark, items: npt.NDArray[np.object_]
+    opened: OpenAnswers,
+    benchmark: Benchmark,
+    item: npt.NDArray[np.signedinteger[Any]],
+    item_names: npt.NDArray[np.object_],
 ) -> tuple[IntArray, npt.NDArray[np.object_]]:
-    """Return the number of each item's cluster, and their names; empty if none is declared."""
+    """Return the number of each row's cluster, and their names; empty if none is declared."""
     if benchmark.cluster is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
     of_item: Mapping[str, str] = benchmark.clusters
@@ -325,9 +341,9 @@ def _clusters(
         known = distinct(own, ["item_id", "cluster"]).astype(str)
         of_item = dict(zip(known["item_id"], known["cluster"], strict=True))
     # An item that the benchmark's files do not list is a cluster by itself.
-    names = [of_item.get(item, f"\0{item}") for item in items.tolist()]
+    names = [of_item.get(name, f"\0{name}") for name in item_names.tolist()]
     codes, found = pd.factorize(np.array(names, dtype=object), sort=True)
-    return codes.astype(np.int64), found
+    return codes.astype(np.int64)[item], found
 
 
 def _selecting(
@@ -414,8 +430,8 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         frame.select("item_id", unit=number, key=key, option=option, variant=variant)
         .select(
             "item_id",
-            "unit",
-            "key",
+            unit=nw.col("unit").cast(nw.Int32),
+            key=nw.col("key").cast(cell_type),
             **{
                 name: (nw.col("variant") == i).cast(cell_type) * nw.col("option").cast(cell_type)
                 for i, name in enumerate(cells)
@@ -426,16 +442,33 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
     )
     if join:
         pivot = pivot.group_by("unit", "key", "rows", *cells).agg(many=nw.len())
-    table = pivot.collect().to_pandas()
-    cell_dtype = np.int8 if small else np.int32
-    found = np.column_stack([table[name].to_numpy(dtype=cell_dtype) for name in cells])
-    if (np.count_nonzero(found, axis=1) < table["rows"].to_numpy()).any():
+    # In few bytes, and in parts: as texts, the names of all rows' items would be the largest part.
+    small_type = np.int8 if small else np.int32
+    names = np.zeros(0, dtype=object)
+    if not join:
+        names = np.sort(distinct(frame, ["item_id"])["item_id"].to_numpy(dtype=object))
+    places, parts, repeated = pd.Index(names), [], False
+    for table in batches(pivot):
+        found = np.column_stack([table[name].to_numpy(dtype=small_type) for name in cells])
+        repeated |= bool((np.count_nonzero(found, axis=1) < table["rows"].to_numpy()).any())
+        own = {
+            "unit": of_unit[table["unit"].to_numpy(dtype=np.int64)].astype(np.int32),
+            "key": table["key"].to_numpy(dtype=small_type) - small_type(1),
+            "answers": found - small_type(2),
+        }
+        if join:
+            own["many"] = table["many"].to_numpy(dtype=np.int64)
+        else:
+            own["item"] = places.get_indexer(table["item_id"]).astype(np.int32)
+        parts.append(own)
+    if repeated:
         _refuse_repeated(frame, benchmark)
-    unit = of_unit[table["unit"].to_numpy(dtype=np.int64)]
-    items = np.zeros(0, dtype=object) if join else table["item_id"].to_numpy(dtype=object)
-    order = np.lexsort([unit] if join else [items, unit])
-    many = table["many"].to_numpy(dtype=np.int64) if join else np.ones(len(unit), dtype=np.int64)
-    answers = (found - 2).reshape(-1, len(benchmark.variants), len(samples))[order]
+    columns = {name: np.concatenate([own.pop(name) for own in parts]) for name in [*parts[0]]}
+    order = np.lexsort([columns[name] for name in ("item", "unit") if name in columns])
+    columns = {name: columns.pop(name)[order] for name in [*columns]}
+    unit, item = columns["unit"], columns.get("item", np.zeros(0, dtype=np.int32))
+    many = columns.get("many", np.broadcast_to(np.int64(1), unit.shape))
+    answers = columns["answers"].reshape(-1, len(benchmark.variants), len(samples))
     numbers = np.broadcast_to(samples, answers.shape)
     if len(samples) > 1:
         # Move a variant's answers to the first places.
@@ -444,18 +477,18 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         answers, numbers = (
             np.take_along_axis(one, turn, axis=2)[:, :, :most] for one in (answers, numbers)
         )
-    items = items if join else items[order]
     return Grid(
         benchmark,
         options,
         units,
-        unit[order],
-        table["key"].to_numpy(dtype=np.int64)[order] - 1,
+        unit,
+        columns["key"],
         answers,
-        many[order],
-        items,
+        many,
+        item,
+        names,
         numbers,
-        *_clusters(opened, benchmark, items),
+        *_clusters(opened, benchmark, item, names),
         _selecting(opened, benchmark, units),
         _mixed(opened, benchmark, units),
     )

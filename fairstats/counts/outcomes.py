@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_pairs
 from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Benchmark
-from fairstats.counts.grid import Grid, joined_grid
+from fairstats.counts.grid import Grid, item_grid, joined_grid
 from fairstats.counts.patterns import (
     INCOMPLETE,
     PATTERNS,
@@ -67,6 +67,8 @@ class Outcomes(Once):
         For the pairs with several pairs of answers to an independent unit (several samples, pooled
         attributes, a declared cluster): by place, the patterns of each unit, and the number of such
         units.
+    by_item : callable
+        Returns the answers with one row per item of an answer set.
     """
 
     grid: Grid
@@ -78,6 +80,7 @@ class Outcomes(Once):
     patterns: IntArray
     copies: IntArray
     clusters: dict[int, tuple[IntArray, IntArray]]
+    by_item: Callable[[], Grid]
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -205,15 +208,18 @@ def outcomes_of(opened: OpenAnswers) -> dict[str, Outcomes]:
 
     def count() -> dict[str, Outcomes]:
         own = open_pairs(opened)
-        return {name: count_grid(joined_grid(own, known)) for name, known in own.benchmarks.items()}
+        return {
+            name: count_grid(joined_grid(own, known), partial(item_grid, own, known))
+            for name, known in own.benchmarks.items()
+        }
 
     return opened.once("outcomes", count)
 
 
-def count_grid(grid: Grid) -> Outcomes:
-    """Count the outcomes of the answers in a grid."""
+def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcomes:
+    """Count the outcomes of the answers in a grid; without `by_item`, it has one row per item."""
     groups = groups_of(grid)
-    if not len(grid.items):
+    if not len(grid.item):
         groups = {name: own.joined() for name, own in groups.items()}
     several = (_most_samples(grid, groups) > 1) | (grid.benchmark.cluster is not None)
     everywhere = np.ones(len(several), dtype=bool)
@@ -254,6 +260,7 @@ def count_grid(grid: Grid) -> Outcomes:
         np.concatenate(patterns) if patterns else np.zeros((0, len(PATTERNS)), dtype=np.int64),
         np.concatenate(shared) if shared else np.zeros(0, dtype=np.int64),
         clusters,
+        by_item or (lambda: grid),
     )
 
 
@@ -291,7 +298,7 @@ def _patterns_of(
     grid: Grid, groups: dict[str, GroupAnswers]
 ) -> Iterator[tuple[tuple[str, str, str], Grid, IntArray]]:
     """Yield `item_patterns_of`; without names of items, those that are alike are joined."""
-    if len(grid.items):
+    if len(grid.item):
         yield from item_patterns_of(grid, groups)
         return
     for name, own in groups.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -360,7 +361,7 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
         for units in grid.units.groupby(["benchmark_version", "strategy"]).indices.values():
             panel = [unit for unit in units.tolist() if informative[unit]]
             if len(panel) > 2:
-                for unit, reason in _other_flips(grid, panel, alpha).items():
+                for unit, reason in _other_flips(outcomes.by_item(), panel, alpha).items():
                     reasons[unit] = reasons[unit] or reason
     return reasons
 
@@ -368,12 +369,25 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
 def _other_flips(grid: Grid, units: Sequence[int], alpha: float) -> dict[int, str]:
     """Return the answer sets of a board with flips that do not fit those of the others."""
     ratio = grid.benchmark.same_variants_odds_ratio
-    flips = {unit: flip_marks(grid.of_unit(unit)) for unit in units}
-    marks = pd.concat(flips).fillna(0)
-    total = marks.groupby(level=1).sum()
-    reasons = {}
-    for unit, own in flips.items():
-        others = np.sign(total.sub(marks.loc[unit], fill_value=0))
+    attributes = [attribute.name for attribute in grid.benchmark.varied]
+    total, reasons = np.zeros((len(grid.item_names), len(attributes)), dtype=np.int64), {}
+
+    def flips_of(unit: int) -> tuple[pd.DataFrame, Any]:
+        """Return the flips of an answer set by item, and their places in the total."""
+        own = grid.of_unit(unit)
+        marks = flip_marks(own).set_axis(own.item)
+        return marks, np.ix_(own.item, np.array([attributes.index(name) for name in marks]))
+
+    for unit in units:
+        marks, places = flips_of(unit)
+        total[places] += np.nan_to_num(marks).astype(np.int64)
+    for unit in units:
+        # Made again: those of all models would fill the memory.
+        own, places = flips_of(unit)
+        others = np.sign(total[places] - np.nan_to_num(own))
+        # An item without a flip says nothing about where flips are.
+        flips = np.nan_to_num(own).any(axis=1)
+        own, others = own[flips], pd.DataFrame(others, own.index, own.columns)[flips]
         found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
         if found.verdict == DIFFERENT:
             reasons[unit] = (

@@ -74,7 +74,7 @@ def joint_pvalues(
 def item_outcomes(opened: OpenAnswers, benchmark: Benchmark) -> Outcomes:
     """Return the outcomes of a benchmark with the names of items, counted once."""
     counted = outcomes_of(opened)[benchmark.name]
-    if len(counted.grid.items):
+    if len(counted.grid.item):
         return counted
     key = ("item outcomes", benchmark.name)
     return opened.once(key, lambda: count_grid(item_grid(opened, benchmark)))

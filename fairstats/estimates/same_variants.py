@@ -203,6 +203,14 @@ def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame
     """
     policy = missing or grid.benchmark.missing
     counting: CountingPolicy = "incorrect" if policy == "incorrect" else "complete"
+    # In blocks: the outcomes of an item need many times the bytes of its marks.
+    starts = range(0, max(len(grid.unit), 1), _BLOCK)
+    parts = [_block_marks(grid.rows(slice(start, start + _BLOCK)), counting) for start in starts]
+    there = [one.name for one in grid.benchmark.varied if any(one.name in part for part in parts)]
+    return pd.concat(parts).reindex(columns=there)
+
+
+def _block_marks(grid: Grid, counting: CountingPolicy) -> pd.DataFrame:
     marks = {}
     for attribute in grid.benchmark.varied:
         own = GroupAnswers.of(grid, attribute)
@@ -299,6 +307,8 @@ def is_declared(version: str, benchmark: Benchmark) -> bool:
     return version in benchmark.versions
 
 
+# Rows of the grid whose flips are computed at a time.
+_BLOCK = 2**17
 #: Columns of the table from `variant_sets`, in order.
 VARIANT_SET_COLUMNS = (
     "benchmark",

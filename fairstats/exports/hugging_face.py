@@ -105,12 +105,13 @@ def _entries(
     one: AnswerSet, answers: pd.DataFrame, dataset: str, url: str | None
 ) -> Iterator[dict[str, Any]]:
     source = {"url": url, "name": f"fairstats release {one.release.name}"} if url else None
+    standing = _standing(one)
     for row in _figures(one.estimates, one.benchmark).to_dict("records"):
         entry = {
             "dataset": {"id": dataset, "task_id": _task_id(row)},
             "value": row["estimate"],
             "date": _date(one.release, answers),
-            "notes": _notes(one, row),
+            "notes": "; ".join([*_notes(one, row), *standing]),
         }
         yield entry | ({"source": source} if source else {})
 
@@ -123,7 +124,21 @@ def _date(release: Release, answers: pd.DataFrame) -> str:
     return str(pd.to_datetime(times, utc=True, format="ISO8601").max().date())
 
 
-def _notes(one: AnswerSet, row: dict[Any, Any]) -> str:
+def _standing(one: AnswerSet) -> list[str]:
+    """State why the answers have no rank, or a caution: a model that always says A is never unfair.
+
+    The Hub shows its perfect figures next to those of others.
+    """
+    ranks = one.release.ranks
+    own = ranks[(ranks[list(one.unit)] == list(one.unit.values())).all(axis=1)]
+    return [
+        f"{'no rank on the board' if pd.isna(rank) else 'on the board'}: {note}"
+        for rank, note in own[["rank", "method_note"]].head(1).itertuples(index=False)
+        if isinstance(note, str) and note
+    ]
+
+
+def _notes(one: AnswerSet, row: dict[Any, Any]) -> list[str]:
     metric = METRICS[row["metric"]]
     better = "lower is better" if metric.ideal == 0 else "higher is better"
     if row["metric"] == one.benchmark.kind.difference:
@@ -139,7 +154,7 @@ def _notes(one: AnswerSet, row: dict[Any, Any]) -> str:
     notes += [f"model: {model}", f"prompt: {one.strategy}"]
     if role := one.benchmark.selected_on.get(one.model):
         notes.append(f"not informative for this model, which took part in the selection: {role}")
-    return "; ".join(notes)
+    return notes
 
 
 def _tasks(benchmark: Benchmark, estimates: pd.DataFrame) -> dict[str, Any]:

@@ -269,12 +269,12 @@ def _estimate(table: RatingCounts, coefficient: Coefficient, level: Level) -> tu
     if coefficient not in BY_MARGINS or estimate >= PARADOX[1]:
         return estimate, ""
     percent = table.coefficient("percent")
-    if len(table.categories) != 2 or percent < PARADOX[0] - ROUNDING:
+    rarer = table.rarer_last()
+    if rarer is None or percent < PARADOX[0] - ROUNDING:
         return estimate, ""
-    table = table.rarer_last()
     return estimate, (
-        f"{percent:.1%} of pairs agree, but if one rater says {table.categories[-1]!r}, "
-        f"another does so in only {table.coefficient('positive'):.1%}"
+        f"{percent:.1%} of pairs agree, but if one rater says {rarer.categories[-1]!r}, "
+        f"another does so in only {rarer.coefficient('positive'):.1%}"
     )
 
 
@@ -309,8 +309,8 @@ def _of_law(
         low, high = (min(max(limit, 0.0), 1.0) for limit in (low, high))
     if (
         coefficient in BY_MARGINS
-        and len(table.categories) == 2
-        and (rarer := table.rarer_last()).many[rarer.kinds[:, -1] > 0].sum() < FEW
+        and (rarer := table.rarer_last())
+        and rarer.many[rarer.kinds[:, -1] > 0].sum() < FEW
     ):
         by_rarer = _of_the_rarer(rarer, n_items=table.n_items, alpha=alpha)
         if by_rarer[0] < low or by_rarer[1] > high:
@@ -408,8 +408,8 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     name = "two-way" if len(parts) == len(_KINDS) else " and ".join(parts)
     if (
         found.coefficient in BY_MARGINS
-        and len(left.table.categories) == 2
-        and (rarer := left.table.rarer_last()).positive_is_constant
+        and (rarer := left.table.rarer_last())
+        and rarer.positive_is_constant
     ):
         by_rarer = _of_the_rarer(rarer, n_items=len(left.items), alpha=alpha)
         low, high = min(low, by_rarer[0]), max(high, by_rarer[1])

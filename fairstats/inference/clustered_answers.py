@@ -413,7 +413,9 @@ def design_effect(
     single = float((cells * many[:, None]).sum(axis=0) @ psi**2) * copies
     if single <= 0 or k < 2 or n <= 1:
         return max(n / max(k, 1.0), 1.0)
-    together = float(many @ (cells @ psi) ** 2)
+    # Sums of whole numbers are exact, so neither the order of clusters nor joining alike ones
+    # changes the result.
+    together = float(psi @ (cells.T @ (cells * many[:, None])) @ psi)
     # Rounded, so that the order of a sum decides nothing that follows.
     return max(round(k / (k - 1) * together / (n / (n - 1) * single), 12), 1.0)
 

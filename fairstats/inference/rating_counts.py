@@ -82,12 +82,15 @@ class RatingCounts:
         shares = (last[last > 0] - 1) / others[last > 0]
         return len(np.unique(shares)) <= 1
 
-    def rarer_last(self) -> RatingCounts:
-        """Return two categories with the less frequent one last."""
-        first, second = self.many @ self.kinds
-        if second <= first:
-            return self
-        return RatingCounts(self.categories[::-1], self.kinds[:, ::-1], self.many)
+    def rarer_last(self) -> RatingCounts | None:
+        """Return the two categories in use, the less frequent one last; None if more are in use."""
+        counts = self.many @ self.kinds
+        used = np.argsort(-counts, kind="stable")[: self.used]
+        if len(used) != 2:
+            return None
+        return RatingCounts(
+            tuple(self.categories[place] for place in used), self.kinds[:, used], self.many
+        )
 
     @cached_property
     def terms(self) -> FloatArray:

@@ -37,6 +37,7 @@ from fairstats.retrieval.retrievals_table import (
 )
 from fairstats.submissions.declaration import (
     KEYS,
+    NOT_KNOWN,
     SUBMISSION_FILE,
     declaration_text,
     empty_keys,
@@ -148,7 +149,8 @@ def create_submission(
     out : Path
         The folder, which must not exist.
     facts : mapping
-        Values of the declaration. Others are read from the answers if possible.
+        Values of the declaration. Others are read from the answers if possible. The copied answers
+        state the snapshot.
     ask : callable, optional
         Returns the value of a key that is in neither; None to leave it empty.
 
@@ -179,6 +181,10 @@ def create_submission(
         for key in empty_keys(values):
             if key in KEYS and key != "files":
                 values[key] = ask(key)
+    if (snapshot := values.get("snapshot")) and snapshot != NOT_KNOWN:
+        # A board judges by the snapshots of answers: one that selected the items has no rank.
+        given = frame.get("snapshot", pd.Series(None, frame.index, dtype="str"))
+        frame = frame.assign(snapshot=given.fillna(snapshot))
     building = unfinished(out)
     try:
         with named_errors(building):

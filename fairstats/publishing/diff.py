@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import laid_out
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
+from fairstats.answers.engines import scan_answers
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.comparisons.compare import (
@@ -24,6 +26,9 @@ from fairstats.comparisons.compare import (
 )
 from fairstats.release.contents import EARLIER, Release
 from fairstats.release.manifest import open_release, previous_release
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
@@ -122,12 +127,14 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
 def _sets(release: Release) -> pd.DataFrame:
     """Return the facts of each answer set that two releases are compared by."""
     keys = list(UNIT_COLUMNS)
-    answers = pd.read_parquet(release.answers_path)
     rows = []
-    for key, own in answers.groupby(keys):
-        snapshots = own["snapshot"].dropna().unique() if "snapshot" in own else []
-        missing = int(own["answer"].isna().sum())
-        rows.append((*key, ", ".join(sorted(snapshots)) or None, len(own), missing, _hash(own)))
+    for key, own in _answer_sets(release).items():
+        there = [name for name in ("snapshot", "answer") if name in own.collect_schema().names()]
+        counts = count_rows(own, there)
+        snapshots = counts["snapshot"].dropna().unique() if "snapshot" in there else []
+        missing = int(counts.loc[counts["answer"].isna(), "rows"].sum())
+        answers = int(counts["rows"].sum())
+        rows.append((*key, ", ".join(sorted(snapshots)) or None, answers, missing, _hash(own)))
     found = pd.DataFrame(rows, columns=[*keys, "snapshot", "answers", "missing", "hash"])
     ranks = release.ranks.set_index(keys)["rank"].astype("Int64")
     ranked = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"]).transform("count")
@@ -135,12 +142,30 @@ def _sets(release: Release) -> pd.DataFrame:
     return found.astype({"snapshot": "str"} | dict.fromkeys(_SIDES[1:], "Int64"))
 
 
-def _hash(answers: pd.DataFrame) -> str:
+def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
+    """Return the answers of each answer set; answers in parts stay in DuckDB."""
+    import narwhals as nw
+
+    keys = list(UNIT_COLUMNS)
+    if not release.answers_folder.is_dir():
+        sets = pd.read_parquet(release.answers_path).groupby(keys)
+        return {key: nw.from_native(own).lazy() for key, own in sets}
+    frame = nw.from_native(scan_answers(release.answers_folder)).lazy()
+    units = sorted({tuple(one[name] for name in keys) for one in release.manifest["answers"]})
+    return {
+        unit: frame.filter(*(nw.col(name) == value for name, value in zip(keys, unit, strict=True)))
+        for unit in units
+    }
+
+
+def _hash(answers: nw.LazyFrame[Any]) -> str:
     """Hash the answers of a unit, ignoring their order and optional columns."""
     columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
-    answers = answers[[name for name in columns if name in answers]]
-    text = answers.sort_values(list(KEY_COLUMNS)).to_csv(index=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    rows = answers.select(name for name in columns if name in answers.collect_schema().names())
+    found = hashlib.sha256()
+    for number, part in enumerate(batches(rows.sort(*KEY_COLUMNS), 100_000)):
+        found.update(part.to_csv(index=False, header=number == 0).encode())
+    return found.hexdigest()
 
 
 def earlier_comparisons(release: Release) -> pd.DataFrame:
@@ -159,8 +184,8 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
         ``release_old`` is the earlier release, ``manifest_old`` the hash of its manifest. A
         benchmark that was declared differently is not compared.
     """
-    answers = pd.read_parquet(release.answers_path)
-    units = _units(answers)
+    answers = _answer_sets(release)
+    units = sorted(answers)
     waiting = set(units)
     # Models of this release are compared in its table of comparisons.
     names = {(benchmark, model) for benchmark, _, model, _ in units}
@@ -186,13 +211,11 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)[list(EARLIER_COLUMNS)]
 
 
-def _units(answers: pd.DataFrame) -> list[Unit]:
-    found = answers[list(UNIT_COLUMNS)].drop_duplicates().sort_values(list(UNIT_COLUMNS))
-    return list(found.itertuples(index=False, name=None))
-
-
 def _compared(
-    release: Release, answers: pd.DataFrame, before: Release, pairs: Sequence[tuple[Unit, Unit]]
+    release: Release,
+    answers: Mapping[Unit, nw.LazyFrame[Any]],
+    before: Release,
+    pairs: Sequence[tuple[Unit, Unit]],
 ) -> list[pd.DataFrame]:
     """Compare pairs of answer sets of an earlier and this release, if the answers differ."""
     alike = {
@@ -203,15 +226,16 @@ def _compared(
     pairs = [pair for pair in pairs if pair[0][0] in alike]
     if not pairs:
         return []
-    sides = []
-    for place, table in enumerate((pd.read_parquet(before.answers_path), answers)):
-        chosen = {pair[place] for pair in pairs}
-        keys = list(UNIT_COLUMNS)
-        sides.append({key: own for key, own in table.groupby(keys) if key in chosen})
-    pairs = [pair for pair in pairs if _hash(sides[0][pair[0]]) != _hash(sides[1][pair[1]])]
+    import narwhals as nw
+
+    older = _answer_sets(before)
+    pairs = [pair for pair in pairs if _hash(older[pair[0]]) != _hash(answers[pair[1]])]
     if not pairs:
         return []
-    old, new = (answer_sets(pd.concat(own.values()), alike) for own in sides)
+    old, new = (
+        answer_sets(nw.concat([own[unit] for unit in dict.fromkeys(units)]).to_native(), alike)
+        for own, units in zip((older, answers), zip(*pairs, strict=True), strict=True)
+    )
     compared = [(VERSION, old[first], new[second]) for first, second in pairs]
     table = judged_comparisons(compared, release.manifest["arguments"]["missing"], release.alpha)
     facts = previous_release(before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,6 @@ from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import read_retrievals
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
-from fairstats.submissions.declaration import NOT_KNOWN
 from fairstats.submissions.folder import (
     ACCEPTANCE_FILE,
     Submission,
@@ -121,6 +120,7 @@ class SubmissionCheck:
                 for name in ("figures", "ranks", "verdicts")
             }
             found["replaced"] = list(self.preview.replaced)
+            found["new"] = list(self.preview.new)
         return json_text(found)
 
     def to_markdown(self) -> str:
@@ -229,11 +229,13 @@ def check_submission(
             refuse_unused(answers, read_retrievals(submission.retrieval_files), str(path))
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
-    declared = submission.declaration.snapshot
-    named = answers if declared == NOT_KNOWN else answers.assign(snapshot=declared)
     against = None if others is None else open_pairs(others, known)
-    screening = screen_opened(open_pairs(named, known), against).to_frame()
-    changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
+    try:
+        screening = screen_opened(open_pairs(answers, known), against).to_frame()
+        changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
+    except InputError as error:
+        # They do not fit those on the board: other items, keys or clusters.
+        return SubmissionCheck(path, submission, error.problems, none, None)
     return SubmissionCheck(path, submission, (), screening, changes)
 
 
@@ -281,6 +283,13 @@ def _sentences(found: Preview) -> Iterator[str]:
     """State what would change, the submitted answers first."""
     for name in found.replaced:
         yield f"Replaces the answers of {name}."
+    for name in found.new:
+        yield f"The board has no other answers to {name}."
+    several = found.figures["benchmark"].nunique() > 1
+
+    def of(row: Mapping[Hashable, Any]) -> str:
+        return f"{row['benchmark']}: " * several
+
     for row in found.figures.to_dict("records"):
         kind = _KIND_OF[row["metric"]]
         limits = kind.shown_range(row["ci_low"], row["ci_high"]).removesuffix(f" {kind.unit}")
@@ -291,7 +300,7 @@ def _sentences(found: Preview) -> Iterator[str]:
         if verdict == EQUIVALENT and isinstance(row["verdict_reason"], str):
             verdict += f" ({row['verdict_reason']})"
         yield (
-            f"{row['model']} ({row['strategy']}), {row['attribute']} {row['group_a']} − "
+            f"{of(row)}{row['model']} ({row['strategy']}), {row['attribute']} {row['group_a']} − "
             f"{row['group_b']}: gap {value} ({limits}) {kind.unit}, CFR {percent(row['cfr'])}"
             f"{f', adjusted p {p}' if p else ''}: {verdict}."
         )
@@ -300,11 +309,11 @@ def _sentences(found: Preview) -> Iterator[str]:
         after = f"{row['rank_after'] or 'none'}{note}"
         before = "new" if row["rank_before"] is None else f"before: {row['rank_before'] or 'none'}"
         which = f"{row['model']} ({row['benchmark_version']}, {row['strategy']})"
-        yield f"Rank of {which}: {after}; {before}."
+        yield f"{of(row)}Rank of {which}: {after}; {before}."
     for row in found.verdicts.to_dict("records"):
         pair = f"{row['attribute']} {row['group_a']} − {row['group_b']}"
         yield (
-            f"Verdict on {row['model']} ({row['strategy']}), {pair}: {row['old']} before, "
+            f"{of(row)}Verdict on {row['model']} ({row['strategy']}), {pair}: {row['old']} before, "
             f"{row['new']} after."
         )
     if found.verdicts.empty:
@@ -327,12 +336,15 @@ class Preview:
         p-values are adjusted together with the new ones.
     replaced : tuple of str
         Labels of the answer sets on the board that the submission would replace.
+    new : tuple of str
+        The benchmarks of the submission that no other answers on the board are to.
     """
 
     figures: pd.DataFrame
     ranks: pd.DataFrame
     verdicts: pd.DataFrame
     replaced: tuple[str, ...]
+    new: tuple[str, ...]
 
 
 def preview(
@@ -355,6 +367,9 @@ def preview(
     keys = list(UNIT_COLUMNS)
     new = pd.MultiIndex.from_frame(submitted[keys].drop_duplicates())
     before, replaced, after = None, list[str](), submitted
+    alone = sorted(
+        set(submitted["benchmark"]).difference([] if present is None else present["benchmark"])
+    )
     if present is not None:
         present = present[present["benchmark"].isin(submitted["benchmark"].unique())]
     if present is not None and len(present):
@@ -369,7 +384,7 @@ def preview(
         estimates[:0] if before is None else _estimates(before), estimates[~own]
     )
     ranks = _rank_changes(_ranks(before), _ranks(tables), new)
-    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced))
+    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced), tuple(alone))
 
 
 def without_sets(answers: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:

@@ -66,10 +66,10 @@ def preference_rates(
         groups of persons) and dimension, columns `PREFERENCE_COLUMNS`. Models are in the order of
         their names; tasks in the other order are reversed. The metrics are ``preferred``,
         ``preferred_2``, ``indifferent`` and ``preference_difference``. If some ratings record which
-        answer was shown first, there are two more. ``first_shown_preferred`` is the share of these
-        that prefers the first, and ``position_difference`` is that share minus the share that
-        prefers the other. ``n_missing`` counts judgements without a value; they are not used
-        elsewhere.
+        answer was shown first, and each model's was in some, there are two more.
+        ``first_shown_preferred`` is the share of these that prefers the first, and
+        ``position_difference`` is that share minus the share that prefers the other. ``n_missing``
+        counts judgements without a value; they are not used elsewhere.
 
     Raises
     ------
@@ -123,7 +123,9 @@ def preference_rates(
     frame = with_pooled(frame, ("benchmark", "rubric", "model", "model_2"))
     sizes = _sizes(frame)
     judged = frame[frame["prefers"].notna()]
-    ordered = judged[judged["shown_first"].notna()]
+    # If one model is always first, a preference for it looks the same as one for its side.
+    orders = judged["shown_first"].groupby(_keys(judged)).transform("nunique")
+    ordered = judged[judged["shown_first"].notna() & (orders == 2)]
     first = judged["prefers"] * judged["shown_first"]
     parts = [
         _estimates(judged, judged["prefers"], sizes, PREFERENCE_METRICS, alpha),

@@ -19,6 +19,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
+from fairstats.answers.schema import MODEL
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric, Rubrics, load_rubrics
 
@@ -58,7 +59,8 @@ RATINGS = TableSchema(
         "rubric": Column("str", NAME),
         "task_id": Column("str", NAME),
         "item_id": Column("str", NAME),
-        **{name: optional("str", NAME) for name in ("item_id_2", "model", "model_2")},
+        "item_id_2": optional("str", NAME),
+        **{name: optional("str", MODEL) for name in ("model", "model_2")},
         "rater_id": Column("str", NAME),
         "rater_kind": optional("str", _KIND, nullable=False),
         "rater_group": Column("str", NAME),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -287,9 +288,13 @@ class Release:
     @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
         """Return the benchmarks of the release, as declared for it."""
-        files = sorted((self.path / "benchmarks").glob("*.toml"))
-        loaded = [load_benchmark(file, confined=True) for file in files]
-        return {benchmark.name: benchmark for benchmark in loaded}
+        folder, content = self.path / "benchmarks", hashlib.sha256()
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                with file.open("rb") as opened:
+                    digest = hashlib.file_digest(opened, "sha256").hexdigest()
+                content.update(f"{digest} {file.relative_to(folder)!r}\n".encode())
+        return dict(_benchmarks(folder, content.digest()))
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -363,6 +368,14 @@ def _read(path: Path) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def _parsed(content: bytes) -> pd.DataFrame:
     return pd.read_parquet(BytesIO(content))
+
+
+# Each page of a site opens the release again, and a benchmark can have a million items.
+@lru_cache(maxsize=2)
+def _benchmarks(folder: Path, content: bytes) -> dict[str, Benchmark]:
+    """Return the benchmarks of a folder with this content."""
+    loaded = [load_benchmark(file, confined=True) for file in sorted(folder.glob("*.toml"))]
+    return {benchmark.name: benchmark for benchmark in loaded}
 
 
 def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, ...], list[int]]:

@@ -55,7 +55,9 @@ from fairstats.vignettes.measures import no_measures
 
 #: For the second process: what takes most of the time on a large board, about half of all.
 _APART = ("sensitivity", "vignette_findings")
-#: Numbers of answers. A second process takes a few seconds to start, and copies the answers.
+#: The most answers of a release with tables about single items: these are as long as the answers.
+MOST_LISTED = 5_000_000
+#: A second process takes a few seconds to start, and copies the answers.
 _FEWEST, _MOST = 50_000, 5_000_000
 _COMPUTING = "computing tables"
 _ANSWERS, _INPUTS, _MADE = "answers.parquet", "inputs.pickle", "tables.pickle"
@@ -123,6 +125,11 @@ class ReleaseInputs:
     def opened(self) -> OpenAnswers:
         """Return the answers, checked and counted once for all tables."""
         return open_answers(self.frame, self.benchmarks)
+
+    @property
+    def lists_items(self) -> bool:
+        """Return whether the tables about single items are computed."""
+        return len(self.answers) <= MOST_LISTED
 
     @property
     def frame(self) -> Any:
@@ -260,12 +267,13 @@ TABLES: Mapping[str, ReleaseTable] = {
     "flips": ReleaseTable(
         FLIP_COLUMNS,
         (*PAIR_COLUMNS, "item_id", "sample"),
-        lambda of: flips_of(of.opened, of.benchmarks),
+        lambda of: flips_of(of.opened if of.lists_items else of.units[:0], of.benchmarks),
     ),
     "item_gaps": ReleaseTable(
         ITEM_FUNCTIONING_COLUMNS,
         ("benchmark_version", "attribute", "group_a", "group_b", "item_id"),
-        lambda of: released_items(of.opened, of.missing),
+        # With the policy bounds, it has no rows.
+        lambda of: released_items(of.opened, of.missing if of.lists_items else "bounds"),
     ),
     "overlap": ReleaseTable(
         OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap
@@ -295,7 +303,11 @@ TABLES: Mapping[str, ReleaseTable] = {
             "group_b",
         ),
         lambda of: audit_findings(
-            of.measures, of.opened, missing=of.missing, alpha=of.alpha, benchmarks=of.benchmarks
+            of.measures,
+            of.opened if of.lists_items else None,
+            missing=of.missing,
+            alpha=of.alpha,
+            benchmarks=of.benchmarks,
         ),
     ),
     **{

@@ -189,7 +189,8 @@ def check_table(
     columns : mapping of str to str, optional
         Metrics of further columns; ``"ignore"`` for a column that is not a figure.
     test : {"exact", "midp", "asymptotic", "asymptotic_cc"}, optional
-        The version of McNemar's test (see `mcnemar`). By default, each is tried.
+        The version of McNemar's test (see `mcnemar`). By default, each is tried. For
+        ``asymptotic_cc`` with n10 = n01, p is 1 as in R, or corrected too, as in statsmodels.
     rounding : {"half_up", "half_even", "half_either", "truncated", "truncated_either"}, optional
         How figures were rounded. ``half_either``: an exact tie may go either way, as in most
         software, which rounds the nearest binary number. ``truncated_either``: for the same reason,
@@ -217,7 +218,9 @@ def check_table(
     Notes
     -----
     One way of rounding and one version of the test must explain all figures of a row. A row that
-    needs two is impossible, except for ties under ``half_either``.
+    needs two is impossible, except for ties under ``half_either``. If nothing else explains AD, a
+    difference or h, they may have been computed from the published accuracies, and the note says
+    so: 83.3% and 71.7% of 120 are 11.6 points apart as published, 11.7 as counts.
 
     With missing answers, the policy is ``available``: CFR, p and odds ratio are of the pairs with
     both answers, and accuracies, AD and h of each group's answers. The fewest missing answers are
@@ -310,6 +313,9 @@ def _notes(row: CheckedRow) -> Iterator[str]:
         yield f"possible with {' or '.join(numbers)}"
     if found.verdict == "impossible":
         yield f"impossible with up to {_count(row.most_missing, 'missing answer')} per group"
+    if found.computed:
+        names = " and ".join(found.computed)
+        yield f"possible if the authors computed {names} from the published accuracies"
     if row.change:
         changes = (f"{c.figure} {c.published} → {c.changed}" for c in row.change[:4])
         yield f"with all answers, the smallest change is {' or '.join(changes)}"

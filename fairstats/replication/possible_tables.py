@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.effect_sizes import arcsine
@@ -308,8 +309,14 @@ def _p_runs(p: Range, n: int, test: McNemarMethod) -> tuple[Integers, Integers]:
     above, below = p.halves()
     either = np.abs(np.arange(-n, n + 1))
     first = _first_with(lambda k: above.has(values(k)), most)
-    end = _first_with(lambda k: ~below.has(values(k)), most)
-    return first[either], end[either] - 1
+    last = _first_with(lambda k: ~below.has(values(k)), most) - 1
+    if test == "asymptotic_cc" and first[0] > last[0]:
+        # Statsmodels and mlxtend correct n10 = n01 too; R and `mcnemar` give 1.
+        k = np.arange(1, most[0] + 1)
+        corrected = k[p.has(scipy.special.chdtrc(1, 1 / (2 * k)))]
+        if corrected.size:
+            first[0], last[0] = corrected[0], corrected[-1]
+    return first[either], last[either]
 
 
 @lru_cache(maxsize=8)

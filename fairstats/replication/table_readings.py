@@ -6,6 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
+
+from fairstats.inference.effect_sizes import arcsine
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.replication.missing_answers import Alternatives, Answered, fewest_missing
 from fairstats.replication.possible_tables import (
@@ -111,10 +114,29 @@ class Row:
     def _name(self, metric: str) -> str:
         return "abs_h" if metric == "cohens_h" and not self.signed_h else metric
 
-    def without(self, metric: str) -> Row:
-        """Return the row without a figure."""
-        figures = {name: figure for name, figure in self.figures.items() if name != metric}
+    def without(self, *metrics: str) -> Row:
+        """Return the row without these figures."""
+        figures = {name: one for name, one in self.figures.items() if name not in metrics}
         return replace(self, figures=figures)
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """Return the figures that follow from the published accuracies as they are rounded."""
+        published = [self.figures.get(name) for name in ("accuracy_a", "accuracy_b")]
+        shares = [one.value for one in published if one is not None and one.relation == "="]
+        if len(shares) < 2:
+            return ()
+        a, b = map(float, shares)
+        values = {"ad": abs(a - b), "accuracy_difference": a - b}
+        values["cohens_h"] = float(arcsine(a) - arcsine(b))
+        if not self.signed_h:
+            values["cohens_h"] = abs(values["cohens_h"])
+        given = {name: np.asarray(value) for name, value in values.items() if name in self.figures}
+        return tuple(
+            name
+            for name, value in given.items()
+            if any(self.figures[name].range(one).has(value) for one in self.roundings)
+        )
 
     def moved(self, metric: str, units: int) -> Row:
         """Return the row with a figure changed by some units of its last decimal."""
@@ -140,7 +162,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on a row, with the counts that all of its tables share; None if they differ."""
+    """The verdict on a row, with the counts that all of its tables share; None if they differ.
+
+    `computed` names figures that are only possible if authors computed them from their published,
+    rounded accuracies.
+    """
 
     verdict: Verdict
     readings: tuple[Reading, ...] = ()
@@ -149,17 +175,27 @@ class Judgement:
     same: int | None = None
     table: Table | None = None
     missing: tuple[Answered, ...] = ()
+    computed: tuple[str, ...] = ()
 
 
 def judge(row: Row, most_missing: int) -> Judgement:
     """Search the tables of a row; if there are none, search with missing answers."""
-    found = _explained(row)
-    if not found and "truncated" in row.roundings and len(row.roundings) > 1:
-        found = _explained(replace(row, roundings=(LAST,)))
-    if not found:
-        missing = fewest_missing(row.alternatives(), row.n, min(most_missing, row.n - 1))
-        verdict: Verdict = "possible_with_missing" if missing else "impossible"
-        return Judgement(verdict, missing=tuple(missing))
+    # Authors also subtract the accuracies that they publish: 83.3% − 71.7% is 11.6, not 11.7.
+    ways: dict[tuple[str, ...], Row] = {(): row, row.computed: row.without(*row.computed)}
+    for computed, one in ways.items():
+        if found := _explained_or_cut(one):
+            return _judgement(one, found, computed)
+    for computed, one in ways.items():
+        missing = fewest_missing(one.alternatives(), one.n, min(most_missing, one.n - 1))
+        if missing:
+            return Judgement("possible_with_missing", missing=tuple(missing), computed=computed)
+    return Judgement("impossible")
+
+
+def _judgement(
+    row: Row, found: list[tuple[Reading, Search]], computed: tuple[str, ...]
+) -> Judgement:
+    """Return the verdict on a row that is possible with all answers."""
     results = [result for _, result in found]
     table = _shared_table(results, row)
     images = row.mirror_images
@@ -171,7 +207,16 @@ def judge(row: Row, most_missing: int) -> Judgement:
         _shared(set.union(*(result.discordant for result in results)), None, images),
         same.pop() if len(same) == 1 else None,
         table,
+        computed=computed,
     )
+
+
+def _explained_or_cut(row: Row) -> list[tuple[Reading, Search]]:
+    """Return `_explained`, if necessary with digits cut by software."""
+    found = _explained(row)
+    if not found and "truncated" in row.roundings and len(row.roundings) > 1:
+        found = _explained(replace(row, roundings=(LAST,)))
+    return found
 
 
 def _explained(row: Row) -> list[tuple[Reading, Search]]:

@@ -15,6 +15,7 @@ from fairstats._lib.formatting import capital, level, listed, number_word, p_val
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.counts.patterns import pooled_pairs
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
@@ -417,7 +418,7 @@ class Findings:
         """Name the models with the smallest and the largest average of several ranked ones."""
         least, most = self.models[0], self.models[-1]
         average = pd.Series({model: self._average_gap(model) for model in self.models})
-        counted = average[least] > average.min() or average[most] < average.max()
+        counted = not (_tied(-average)[least] and _tied(average)[most])
         if counted:
             # The figures by which the models are ranked.
             average = self.board.ranked.set_index("model")["least_favourable"]
@@ -450,7 +451,8 @@ class Findings:
     def _mean(self) -> str:
         """Name what models are compared by; gaps in both directions would cancel out."""
         gap = noun(self.kind)
-        return f"average {gap}" if self._one_way else f"mean size of the {gap}s"
+        crossed = " without crossed groups" * (len(self._ranking) < len(self.gaps))
+        return (f"average {gap}" if self._one_way else f"mean size of the {gap}s") + crossed
 
     def _spread(self, model: str) -> str:
         """Return the range of a model's gaps, and that of their intervals, in brackets."""
@@ -461,7 +463,14 @@ class Findings:
 
     def _average_gap(self, model: str) -> float:
         """A model's mean size of the gaps, by which models rank."""
-        return float(self.gaps.loc[self.gaps["model"] == model, "estimate"].abs().mean())
+        own = self._ranking["model"] == model
+        return float(self._ranking.loc[own, "estimate"].abs().mean())
+
+    @property
+    def _ranking(self) -> pd.DataFrame:
+        """Return the gaps by which models rank: not those of crossed groups."""
+        ranking = {attribute.name for attribute, _ in pooled_pairs(self.board.benchmark)}
+        return self.gaps[self.gaps["attribute"].isin(ranking)]
 
     @property
     def _one(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -56,6 +56,8 @@ Embed = Callable[[Sequence[str]], npt.ArrayLike]
 #: Cosine similarity from which texts count as similar. The value is a choice and depends on the
 #: embedding.
 SIMILARITY = 0.8
+# Rows of the grid that are voted on at a time.
+_BLOCK = 2**17
 OPEN_VOTE = f"{MAJORITY_VOTE}_open"
 
 _TYPES = dict.fromkeys(UNIT_COLUMNS, "str") | dict.fromkeys(("ci_method", "method_note"), "str")
@@ -252,21 +254,32 @@ def _votes(grid: Grid, unit: int) -> _Votes | None:
     """Return the votes of an answer set, or None if it was asked no demographic variant."""
     span = grid.span(unit)
     own = [place for (attribute, _), place in grid.columns.items() if attribute != BASELINE]
-    given, numbers = grid.answers[span][:, own], grid.numbers[span][:, own]
+    parts = []
+    # In blocks of rows: the places of all answers would be much larger than the votes.
+    for start in range(span.start, span.stop, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, span.stop))
+        part = _block_votes(grid, rows, own, len(grid.options))
+        parts.append(replace(part, row=part.row + (start - span.start)))
+    found = _Votes(
+        *(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(_Votes))
+    )
+    return found if len(found.row) else None
+
+
+def _block_votes(grid: Grid, rows: slice, own: list[int], size: int) -> _Votes:
+    given, numbers = grid.answers[rows][:, own], grid.numbers[rows][:, own]
     row, variant, turn = np.nonzero(given != NOT_ASKED)
-    if not len(row):
-        return None
     answer, number = given[row, variant, turn], numbers[row, variant, turn]
     samples, place = np.unique(number, return_inverse=True)
     votes, vote = np.unique(row * len(samples) + place, return_inverse=True)
-    size, there = len(grid.options), answer >= 0
+    there = answer >= 0
     cells = vote[there] * size + answer[there]
     counts = np.bincount(cells, minlength=len(votes) * size).reshape(-1, size)
-    most, asked = counts.max(axis=1), votes // len(samples)
-    key = grid.key[span][asked]
+    most, asked = counts.max(axis=1), votes // max(len(samples), 1)
+    key = grid.key[rows][asked].astype(np.int64)
     return _Votes(
         asked,
-        samples[votes % len(samples)],
+        samples[votes % max(len(samples), 1)],
         key,
         counts.argmax(axis=1),
         np.where(most > 0, (counts == most[:, None]).sum(axis=1), 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
@@ -21,6 +21,9 @@ from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 
 #: Codes of cells without a letter. Codes from 0 are positions in ``Benchmark.options``.
 NO_ANSWER, NO_ROW = MISSING, NOT_ASKED
+#: The most items of a panel. More are screened in parts: the shares of all letters of an item, by
+#: model, would fill the memory.
+PART_ITEMS = 2**15
 
 T = TypeVar("T")
 Codes = npt.NDArray[np.signedinteger[Any]]
@@ -106,6 +109,11 @@ class Layout:
     items: tuple[str, ...]
     key: Codes
     units: npt.NDArray[np.int64] | None = None
+
+    def part(self, places: slice) -> Layout:
+        """Return the layout of some of the items."""
+        units = None if self.units is None else self.units[places]
+        return replace(self, items=self.items[places], key=self.key[places], units=units)
 
     @property
     def has_letters(self) -> bool:
@@ -326,8 +334,10 @@ class Panel:
         return popularity
 
 
-def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[Panel]:
-    """Yield the panel of each benchmark version among the answers, in order.
+def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[Iterator[Panel]]:
+    """Yield the panels of each benchmark version among the answers, in order.
+
+    A version has one panel, or one for every `PART_ITEMS` items, in the benchmark's order.
 
     Parameters
     ----------
@@ -343,57 +353,78 @@ def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[Pa
         for version in own.units["benchmark_version"].unique():
             of_version = _of_version(own, version)
             usual = None if trusted is None else _of_version(trusted, version)
-            grids = [of_version] if usual is None else [usual, of_version]
-            layout, options = _layout(benchmark, version, grids)
-            screened = tuple(_sheets(of_version, layout, options))
-            reference = screened
-            if against is not None:
-                reference = () if usual is None else tuple(_sheets(usual, layout, options))
-            yield Panel(layout, screened, reference)
+            yield _panels(benchmark, version, of_version, usual, alone=against is None)
+
+
+def _panels(
+    benchmark: Benchmark, version: str, own: Grid, usual: Grid | None, *, alone: bool
+) -> Iterator[Panel]:
+    """Yield the panels of one version; `alone` sets are compared with each other."""
+    grids = [own] if usual is None else [usual, own]
+    layout, options, index = _layout(benchmark, version, grids)
+    places = [index.get_indexer(grid.item_names).astype(np.int32)[grid.item] for grid in grids]
+    for start in range(0, len(layout.items), PART_ITEMS):
+        part = layout.part(slice(start, start + PART_ITEMS))
+        *before, screened = (
+            tuple(_sheets(grid, place - start, part, options))
+            for grid, place in zip(grids, places, strict=True)
+        )
+        reference = screened if alone else tuple(sheet for one in before for sheet in one)
+        if screened:
+            yield Panel(part, screened, reference)
 
 
 def _of_version(grid: Grid, version: str) -> Grid:
     versions = grid.units["benchmark_version"].to_numpy()
-    return grid.rows(versions[grid.unit] == version)
+    return grid.rows((versions == version)[grid.unit])
 
 
-def _layout(benchmark: Benchmark, version: str, grids: list[Grid]) -> tuple[Layout, dict[str, int]]:
-    """Return the layout of these answers, and the place of each option, or of each score."""
+def _layout(
+    benchmark: Benchmark, version: str, grids: list[Grid]
+) -> tuple[Layout, dict[str, int], pd.Index]:
+    """Return the layout of these answers, the place of each option or score, and of each item."""
     given = {option for grid in grids for option in grid.options}
     names = benchmark.options or sorted(given, key=float)
     options = {name: place for place, name in enumerate(names)}
-    keys: dict[str, int] = {}
+    index = pd.Index(benchmark.items, dtype=object)
+    answered = [grid.item_names[np.unique(grid.item)] for grid in grids]
+    if others := {item for own in answered for item in own[index.get_indexer(own) < 0]}:
+        index = index.append(pd.Index(sorted(others), dtype=object))
+    items = tuple(index)
+    key = np.full(len(items), -1, dtype=np.int32)
     clusters: dict[str, str] = {}
     for grid in grids:
-        first = ~pd.Index(grid.items).duplicated()
         places = np.array([*(options[name] for name in grid.options), -1])
-        keys |= zip(grid.items[first], places[grid.key[first]].tolist(), strict=True)
-        clusters |= zip(grid.items[first], grid.unit_names[first], strict=True)
-    items = (*benchmark.items, *sorted(keys.keys() - set(benchmark.items)))
-    keys |= {item: options[key] for item, key in benchmark.answer_keys.items()}
-    key = np.array([keys.get(item, -1) for item in items], dtype=np.int32)
+        key[index.get_indexer(grid.item_names)[grid.item]] = places[grid.key]
+        if benchmark.cluster is not None:
+            clusters |= zip(grid.items, grid.unit_names, strict=True)
+    declared = [options[key] for key in benchmark.answer_keys.values()]
+    key[index.get_indexer(list(benchmark.answer_keys))] = declared
     units = None
     if benchmark.cluster is not None:
         clusters = {**clusters, **benchmark.clusters}
         # An item without a cluster is a unit by itself.
         of_item = [clusters.get(item, f"\0{item}") for item in items]
         units = np.asarray(pd.factorize(np.array(of_item, dtype=object))[0], dtype=np.int64)
-    return Layout(benchmark, version, items, key, units), options
+    return Layout(benchmark, version, items, key, units), options, index
 
 
-def _sheets(grid: Grid, layout: Layout, options: Mapping[str, int]) -> Iterator[Sheet]:
-    """Yield a sheet for each sample of each answer set."""
+def _sheets(
+    grid: Grid, place: npt.NDArray[np.int32], layout: Layout, options: Mapping[str, int]
+) -> Iterator[Sheet]:
+    """Yield a sheet for each sample of each answer set; each row's item has a place."""
+    here = (place >= 0) & (place < len(layout.items))
+    grid, place = grid.rows(here), place[here]
     code = np.int8 if len(options) < 127 else np.int32
     # Without an answer, and not asked, count from the end.
     letters_of = np.array([*(options[name] for name in grid.options), NO_ROW, NO_ANSWER], code)
-    places = pd.Index(layout.items)
     shape = (len(layout.items), len(layout.benchmark.variants))
     for unit in np.unique(grid.unit).tolist():
-        own = grid.of_unit(unit)
+        own, at = grid.of_unit(unit), place[grid.span(unit)]
         model, strategy = own.units.loc[unit, ["model", "strategy"]]
-        place, asked = places.get_indexer(own.items), own.answers != NOT_ASKED
+        asked = own.answers != NOT_ASKED
         for sample in np.unique(own.numbers[asked]).tolist():
             row, variant, turn = np.nonzero(asked & (own.numbers == sample))
             letters = np.full(shape, NO_ROW, dtype=code, order="F")
-            letters[place[row], variant] = letters_of[own.answers[row, variant, turn]]
+            letters[at[row], variant] = letters_of[own.answers[row, variant, turn]]
             yield Sheet(str(model), str(strategy), sample, letters)

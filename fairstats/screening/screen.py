@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -175,7 +175,7 @@ def screen(
     Decisions, levels and scores have only the checks of missing answers, rows, replies, marks and
     snapshots. In the others, a model that is stricter than others, or that seldom varies its
     answers, would look like a copy or a forgery. With several samples, each is checked, and the
-    smallest p-value is multiplied by their number.
+    smallest p-value is multiplied by their number. So is each part of more than 32,768 items.
 
     References
     ----------
@@ -212,8 +212,8 @@ def screen_opened(
     shared = _shared_snapshots(opened, against)
     found = [
         (names, finding)
-        for panel in read_panels(opened, against)
-        for names, finding in _screen_version(panel, recorded, shared)
+        for panels in read_panels(opened, against)
+        for names, finding in _screen_version(panels, recorded, shared)
     ]
     adjusted = adjust_pvalues([finding.p_value for _, finding in found])
     rows = [
@@ -287,47 +287,55 @@ def _shared_snapshots(
 
 
 def _screen_version(
-    panel: Panel,
+    panels: Iterator[Panel],
     recorded: Mapping[Hashable, pd.DataFrame] | None,
     shared: Mapping[Hashable, Finding | None],
 ) -> Iterator[tuple[dict[str, str], Finding]]:
     """Yield the key columns and the findings of each answer set of one benchmark version."""
-    layout = panel.layout
-    benchmark = {"benchmark": layout.benchmark.name, "benchmark_version": layout.version}
     nothing = pd.DataFrame(columns=["answer"])
-    for model, strategy in dict.fromkeys(sheet.name for sheet in panel.screened):
-        key = (*benchmark.values(), model, strategy)
-        rows = nothing if recorded is None else recorded.get(key, nothing)
-        samples = [sheet for sheet in panel.screened if sheet.name == (model, strategy)]
-        findings = [
-            _of_samples([(sheet, check(sheet, panel)) for sheet in samples])
-            for check in checks_of(layout)
-        ]
+    found: dict[tuple[str, str, str, str], list[list[Finding | None]]] = {}
+    known = {} if recorded is None else recorded
+    for panel in panels:
+        layout = panel.layout
+        for name in dict.fromkeys(sheet.name for sheet in panel.screened):
+            key = (layout.benchmark.name, layout.version, *name)
+            samples = [sheet for sheet in panel.screened if sheet.name == name]
+            findings = [
+                _most_extreme("sample", [(sheet.sample, check(sheet, panel)) for sheet in samples])
+                for check in checks_of(layout)
+            ]
+            findings.append(check_samples(samples, known.get(key, nothing), layout))
+            found.setdefault(key, []).append(findings)
+    for key, parts in found.items():
+        rows = known.get(key, nothing)
+        *findings, repeated = (
+            _most_extreme("part", [*enumerate(one, 1)]) for one in zip(*parts, strict=True)
+        )
         findings += [check_replies(rows, layout), check_marks(rows)]
         if recorded is None:
             why = "only pandas reads stored replies, which can also explain missing answers"
             findings.append(not_checked(REPLIES, why))
-        findings += [check_samples(samples, rows, layout), shared.get(key)]
+        findings += [repeated, shared.get(key)]
         for finding in confirm_missing(findings, rows, layout):
             if finding is not None:
-                yield benchmark | {"model": model, "strategy": strategy}, finding
+                yield dict(zip(_SET, key, strict=True)), finding
 
 
-def _of_samples(found: list[tuple[Sheet, Finding | None]]) -> Finding | None:
-    """Return the most extreme finding of an answer set's samples."""
-    findings = [(sheet, one) for sheet, one in found if one is not None]
+def _most_extreme(of: str, found: Sequence[tuple[int, Finding | None]]) -> Finding | None:
+    """Return the most extreme finding of an answer set's samples, or parts of items."""
+    findings = [(number, one) for number, one in found if one is not None]
     if not findings:
         return None
     if len(findings) == 1:
         return findings[0][1]
-    tested = [(sheet, one) for sheet, one in findings if not np.isnan(one.p_value)]
+    tested = [(number, one) for number, one in findings if not np.isnan(one.p_value)]
     if not tested:
         order = ("ok", "not_checked", "look", "block")
-        sheet, one = max(findings, key=lambda pair: order.index(pair[1].worst))
-        return replace(one, note=f"{one.note} (sample {sheet.sample})")
-    sheet, one = min(tested, key=lambda pair: pair[1].p_value)
+        number, one = max(findings, key=lambda pair: order.index(pair[1].worst))
+        return replace(one, note=f"{one.note} ({of} {number})")
+    number, one = min(tested, key=lambda pair: pair[1].p_value)
     p = min(1.0, one.p_value * len(tested))
-    return replace(one, p_value=p, note=f"{one.note} (sample {sheet.sample} of {len(findings)})")
+    return replace(one, p_value=p, note=f"{one.note} ({of} {number} of {len(findings)})")
 
 
 def count_flags(table: pd.DataFrame) -> str:

@@ -18,6 +18,7 @@ from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers.files import NO_ANSWERS, RETRIEVALS_SUFFIX, SUFFIXES
 from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.submissions.declaration import (
+    NOT_KNOWN,
     SUBMISSION_FILE,
     Declaration,
     Line,
@@ -244,6 +245,10 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
         for value in _values(answers, key):
             if value != getattr(declared, key):
                 differs(key, getattr(declared, key), repr(value))
+    stated = answers["snapshot"].notna().all() if "snapshot" in answers else False
+    if declared.snapshot != NOT_KNOWN and not stated:
+        message, remedy = "but the answers do not state it", f"{_CREATE} and --snapshot"
+        problems.append(Problem(path, message, remedy, column="snapshot", value=declared.snapshot))
     for key in _SETTINGS:
         values = _values(answers, key)
         if len(values) and declared.settings.get(key) not in (None, *values):

@@ -74,6 +74,7 @@ def test_engine_refuses_names_in_another_spelling(tmp_path):
         ("GPT-4", "GPT 4"),
         ("GPT-4", "gpt-4"),
         ("GPT-4", "GPT\N{MINUS SIGN}4"),
+        ("GPT-4", "GPT\N{EM DASH}4"),
         ("GPT-4", "GPT-4\N{COMBINING LONG STROKE OVERLAY}"),
         ("GPT-4.1", "GPT-4\N{MIDDLE DOT}1"),
         ("GPT-4.1", "GPT-4.l"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +18,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engines import scan_answers
@@ -530,6 +534,26 @@ def test_a_write_that_fails_halfway_keeps_the_former_file(error, tmp_path, monke
         write_answers(rows({}, {}), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda folder: write_answer_sets(rows({}), folder, add=True),
+        lambda folder: write_answers(rows({}), folder / "a.parquet"),
+    ],
+)
+def test_what_killed_processes_left_next_to_answers_is_removed(write, tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    running = unfinished(tmp_path / "b.parquet")
+    left = running.with_name(running.name.replace(f"-{os.getpid()}.", f"-{ended.pid}."))
+    machine = running.name.split(".")[3].partition("-")[0]
+    others = {running.name, left.name.replace(machine, "0123abcd"), f".b.{ended.pid}.tmp"}
+    for name in (left.name, *others):
+        (tmp_path / name).write_text("half")
+    write(tmp_path)
+    assert {path.name for path in tmp_path.glob(".*")} == others
 
 
 def test_parquet_is_not_written_under_another_suffix(tmp_path):

@@ -18,6 +18,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from typer.testing import CliRunner
 
+from fairstats import example_answers, rank_models
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answer_sets, write_answers
@@ -89,6 +90,14 @@ def test_the_released_answers_give_the_estimates_of_pandas(engine, shared_data, 
     folder = partitioned(released, tmp_path / "answers", "model")
     found = analyze(scan_answers(folder, engine=engine))
     pd.testing.assert_frame_equal(found, analyze(released))
+
+
+def test_figures_of_the_example_are_the_same_to_the_last_digit(engine, tmp_path):
+    """Rows that are alike are joined in an engine; the order of a sum must not show."""
+    answers = example_answers()
+    stored = scan_answers(write_answers(answers, tmp_path / "a.parquet"), engine=engine)
+    for function in (analyze, rank_models):
+        pd.testing.assert_frame_equal(function(stored), function(answers), check_exact=True)
 
 
 def test_files_may_differ_in_optional_columns_and_types(engine, answers, tmp_path):
@@ -273,6 +282,12 @@ def test_a_value_is_refused_in_the_words_of_read_answers(change, column, answers
     read = problems_of(lambda: read_answers(path))
     assert found == [replace(problem, path="<answers>", row=None) for problem in read]
     assert column in {problem.column for problem in found}
+
+
+def test_an_item_in_two_clusters_is_no_answer_given_twice(answers, tmp_path):
+    path = tmp_path / "a.parquet"
+    write_answers(answers.assign(cluster=[f"c{row}" for row in range(len(answers))]), path)
+    assert len(scan_answers(path)) == len(read_answers(path)) == len(answers)
 
 
 def test_spark_refuses_the_same_values(local_spark, answers, tmp_path):

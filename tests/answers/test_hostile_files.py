@@ -310,6 +310,21 @@ def test_whole_surrogate_pair_is_read_from_jsonl(tmp_path):
     assert read_answers(path)["answer_raw"].tolist() == ["\U0001f600"]
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_parquet_file_with_delta_encodings_is_named_with_a_remedy(encoding, tmp_path):
+    table = pyarrow.Table.from_pandas(rows({}, {}), preserve_index=False)
+    path = tmp_path / "a.parquet"
+    encodings = {name: encoding for name in table.column_names if name != "sample"}
+    encodings["sample"] = "DELTA_BINARY_PACKED"
+    pyarrow.parquet.write_table(table, path, use_dictionary=False, column_encoding=encodings)
+    problems = problems_of(lambda: read_answers(path))
+    assert [problem.column for problem in problems] == [n for n in encodings if n != "sample"]
+    assert str(problems[0]) == (
+        f"{path}: benchmark: has the encoding {encoding}, which is not read; "
+        "write it again with dictionary or plain encodings, as pandas and Polars do"
+    )
+
+
 def test_column_name_that_is_not_utf8_is_refused(tmp_path):
     path = write_columns(tmp_path / "a.parquet")
     path.write_bytes(path.read_bytes().replace(b"strategy", b"strateg\xff"))

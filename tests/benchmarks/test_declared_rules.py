@@ -225,6 +225,7 @@ def test_levels_that_names_of_crossed_groups_do_not_show_are_named(benchmark_fil
     both += 'levels = { x = ["black", "m"], "white+f" = ["white", "f"] }'
     benchmark = load_benchmark(benchmark_file(baseline=sex + both))
     assert "both: x is black and m" in benchmark.own_thresholds
+    assert "both is in no rank and no average" in benchmark.own_thresholds
     assert "levels of both: x is black and m" in list(summary(benchmark))
 
 

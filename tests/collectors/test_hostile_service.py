@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors import http_clients
+from fairstats_collectors import chat_requests, http_clients
 from fairstats_collectors.collect import collect
 from fairstats_collectors.embeddings import service_embedder
 
@@ -146,8 +146,15 @@ NAMES = b'{"choices":{' + b",".join(b'"%x":0' % number for number in range(160_0
         (padded(16 * 2**20 - 99, '{"":0},'), 400, "chat"),
         (padded(6 * 2**20 - 99, '{"":0},'), 200, "embeddings"),
         (padded(6 * 2**20 - 99, "1e9,"), 200, "embeddings"),
+        # Few texts, lists and objects: the length has a limit of its own.
+        (padded(16 * 2**20, "1e9,"), 200, "chat"),
+        (padded(16 * 2**20, "1e9,"), 400, "chat"),
+        (padded(16 * 2**20, "1e9,"), 200, "embeddings"),
     ],
-    ids=["issue", "short", "valid", "numbers", "names", "error", "embeddings", "vectors"],
+    ids=[
+        *("issue", "short", "valid", "numbers", "names", "error", "embeddings", "vectors"),
+        *("long", "long error", "long vectors"),
+    ],
 )
 def test_no_reply_takes_much_memory(serve, tmp_path, body, status, kind):
     server = serve(lambda handler: send_answer(handler, (status, body)))
@@ -157,6 +164,24 @@ def test_no_reply_takes_much_memory(serve, tmp_path, body, status, kind):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["peak_bytes"] < 300_000_000
+
+
+@pytest.mark.parametrize("answer", [(200, b"[]"), (400, b"[]")])
+def test_fault_of_a_request_does_not_hold_its_reply(
+    serve, benchmark, tmp_path, monkeypatch, answer
+):
+    faults = []
+    ask = chat_requests.Service._ask
+
+    async def kept(*given: Any) -> Any:
+        reply, fault = await ask(*given)
+        faults.append(fault)
+        return reply, fault
+
+    monkeypatch.setattr(chat_requests.Service, "_ask", kept)
+    refused(serve(lambda handler: send_answer(handler, answer)), benchmark, tmp_path)
+    # Frames of a traceback hold the reply, as bytes and parsed.
+    assert [fault.__traceback__ for fault in faults] == [None] * len(faults) != []
 
 
 def test_compressed_reply_is_not_unpacked(serve, benchmark, tmp_path):

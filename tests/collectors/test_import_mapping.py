@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pandas as pd
 import pytest
+from fairstats_collectors import mapping_files
 from fairstats_collectors.import_answers import import_table
 from fairstats_collectors.mapping_files import found, is_there
 from typer.testing import CliRunner
 
+from fairstats._lib import untrusted_files
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
@@ -423,3 +428,78 @@ def test_an_answer_of_two_groups_is_refused(tmp_path):
         import_table(path, layout=twice, benchmark="demo")
     (problem,) = caught.value.problems
     assert (problem.path, problem.row, problem.value) == (str(path), 1, "black")
+
+
+# Mappings and files from anybody
+
+
+NAMES = ", ".join(f'"{number}"' for number in range(900))
+#: Few steps for each of many records, or many steps for each of few.
+SLOW = {
+    "names": (f"map.answer = [{NAMES}]", '{"a": 1}\n', 100_000),
+    "keys": (f"map.answer_key = [{NAMES}]", '{"item_id": "demo-01", "answer": "A"}\n', 100_000),
+    "texts": (f'patterns = [{{ text = [{NAMES}], pattern = ".*" }}]', '{"a": 1}\n', 100_000),
+    "pattern": (
+        'patterns = [{ text = "{a}{line}", pattern = "%s(?P<b>.*)" }]' % ("(?:.{0,30}){0,30}" * 30),
+        '{"a": "%s"}\n' % ("x" * 4_900),
+        2_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_file_that_takes_long_with_a_mapping_is_refused(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(mapping_files, "MOST_SECONDS", 0.5)
+    declared, line, number = SLOW[case]
+    (tmp_path / "slow.toml").write_text(declared)
+    lines = (line.replace("}", f', "line": "{one}"}}') for one in range(number))
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    started = time.thread_time()
+    with pytest.raises(InputError, match=r"takes more than 0\.5 seconds with this mapping"):
+        import_table(tmp_path / "a.jsonl", layout=tmp_path / "slow.toml", benchmark="demo")
+    assert time.thread_time() - started < 20
+
+
+def test_problems_of_records_are_listed_up_to_a_limit(tmp_path):
+    (tmp_path / "a.jsonl").write_text("{}\n" * 3_000)
+    with pytest.raises(InputError) as caught:
+        import_table(tmp_path / "a.jsonl", benchmark="demo")
+    assert 1_000 <= len(caught.value.problems) < 1_010
+
+
+NESTED = "".join(f"(?P<p{number}>" for number in range(100)) + ".*" + ")" * 100
+#: A text is in each part of a pattern, or in several columns.
+REPEATED = (
+    f'patterns = [{{ text = "{{a}}", pattern = "{NESTED}" }}]',
+    'set = { model = "{a}{a}", snapshot = "{a}{a}", endpoint = "{a}{a}" }',
+)
+
+
+@pytest.mark.parametrize("declared", REPEATED)
+def test_texts_that_a_mapping_repeats_have_a_limit(declared, tmp_path, monkeypatch):
+    monkeypatch.setattr(mapping_files, "MAX_TEXT_MEMORY", 10**6)
+    (tmp_path / "long.toml").write_text(declared)
+    known = {"group": "white", "answer": "A", "a": "x" * 4_000}
+    lines = (json.dumps(known | {"item_id": f"demo-{n:02}"}) + "\n" for n in range(1, 21))
+    lines = (line for line in list(lines) * 5)
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    with pytest.raises(InputError, match="more than 1,000,000 bytes of memory with this mapping"):
+        import_table(tmp_path / "a.jsonl", layout=tmp_path / "long.toml", benchmark="demo")
+
+
+def test_text_of_many_fields_is_refused(tmp_path):
+    (tmp_path / "long.toml").write_text(f'set = {{ model = "{"{a}" * 11}" }}')
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    with pytest.raises(InputError, match="must have up to 10 fields in braces"):
+        import_table(tmp_path / "a.jsonl", layout=tmp_path / "long.toml", benchmark="demo")
+
+
+def test_answer_of_a_group_does_not_hold_the_columns_of_others(tmp_path, monkeypatch):
+    """The number of values would be the square of the number of columns."""
+    columns = [f"m{number}" for number in range(90)]
+    answers = ", ".join(f'{c} = {{ model = "{c}", group = "white" }}' for c in columns)
+    (tmp_path / "wide.toml").write_text(f"answers = {{ {answers} }}")
+    rows = [f"demo-{number:02}{',A' * 90}\n" for number in (1, 2, 3)]
+    path = wide_file(tmp_path, f"item_id,{','.join(columns)}\n{''.join(rows)}")
+    monkeypatch.setattr(untrusted_files, "MAX_VALUES", 5_000)
+    assert len(import_table(path, layout=tmp_path / "wide.toml", benchmark="demo")) == 270

@@ -268,6 +268,25 @@ def test_models_with_different_sample_numbers_are_compared_exactly(answers_of):
     assert p_values[0] == pytest.approx(p_values[1], rel=1e-9)
 
 
+def test_blocks_of_items_and_few_bytes_change_nothing(answers_of, three_models, monkeypatch):
+    """With 3 and 8 samples, numbers of pairs are rescaled to 24 samples: 576, above 127."""
+    samples = [
+        answers_of(items, model=model, sample=sample)
+        for items, model, number in ((FAIR, "fair", 3), (UNFAIR, "unfair", 8))
+        for sample in range(number)
+    ]
+    for answers in (pd.concat(samples), three_models):
+        found = [rank_boards(answers, metric) for metric in METRICS]
+        with monkeypatch.context() as patch:
+            patch.setattr("fairstats.comparisons.ranking._BLOCK", 7)
+            patch.setattr("fairstats.comparisons.ranking._few_bytes", lambda tallies: tallies)
+            patch.setattr("fairstats.comparisons.model_differences._CELLS", 100)
+            again = [rank_boards(answers, metric) for metric in METRICS]
+        for one, other in zip(found, again, strict=True):
+            pd.testing.assert_frame_equal(one.ranks, other.ranks, check_exact=True)
+            pd.testing.assert_frame_equal(one.differences, other.differences, check_exact=True)
+
+
 def test_items_asked_for_different_pairs_are_compared_exactly(answers_of):
     """Half of the items for race, the other half for sex: one flip counts as much as another."""
     tables = []

@@ -28,9 +28,10 @@ from fairstats.inference.clustered_answers import flip_test, sign_flip_test
 from fairstats.inference.intervals import tango
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.unit_means import unit_mean_difference
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.registry import METRICS
 from tests.make_answers import make_answers
-from tests.make_kinds import DECLARED, SIGNS, answers_to, declared
+from tests.make_kinds import DECLARED, ONE_PAIR, SIGNS, answers_to, declared
 
 ALPHA = 0.05
 
@@ -532,6 +533,37 @@ def test_duckdb_gives_the_estimates_of_pandas(kind, clustered, declare):
     pd.testing.assert_frame_equal(
         analyze(table, benchmarks=[benchmark]), analyze(answers, benchmarks=[benchmark])
     )
+
+
+@pytest.mark.parametrize(
+    ("race", "variants"),
+    [
+        (CONTROLLED, VARIANTS),
+        (CROSSED, [("race_sex", group) for group in ("wm", "bm", "ww", "bw")]),
+    ],
+    ids=["controls", "crossed groups"],
+)
+def test_duckdb_gives_the_estimates_of_pandas_that_need_each_item(race, variants, declare):
+    rng = np.random.default_rng(3)
+    decision = declare("decision", race=race)
+    texts = ["".join(rng.choice(["Y", "N"], len(variants))) for _ in range(80)]
+    samples = [make_answers(own, variants=variants) for own in (texts, texts[1:] + texts[:1])]
+    answers = pd.concat([own.assign(sample=n) for n, own in enumerate(samples)])
+    answers = answers.assign(benchmark=decision.name, answer_key=None)
+    table = duckdb.connect().from_df(answers)
+    pd.testing.assert_frame_equal(
+        analyze(table, benchmarks=[decision]), analyze(answers, benchmarks=[decision])
+    )
+
+
+def test_duckdb_counts_each_decision_that_agrees_with_its_key(declare):
+    decision = declare("decision", race=ONE_PAIR)
+    items = ["YY", "NN"] * 60
+    answers = answers_to(decision, items, answer_key=[key for text in items for key in text])
+    for own in (duckdb.connect().from_df(answers), answers):
+        found = analyze(own, benchmarks=[decision])
+        judged = found[found["metric"] == "selection_difference"].iloc[0]
+        assert judged["verdict"] == EQUIVALENT, judged["verdict_reason"]
 
 
 def test_released_triage_levels_have_their_reference_values(shared_data, declare):

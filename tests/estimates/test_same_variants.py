@@ -158,7 +158,9 @@ def test_flips_are_of_the_first_pair_and_of_all_samples(answers_of, three_groups
         assert marks["race"].tolist() == [1, 0]
 
 
-def test_attributes_of_an_item_may_not_all_be_asked(answers_of):
+@pytest.mark.parametrize("block", [1, 2, 2**17])
+def test_attributes_of_an_item_may_not_all_be_asked(block, answers_of, monkeypatch):
+    monkeypatch.setattr("fairstats.estimates.same_variants._BLOCK", block)
     sex = answers_of(["AB", "BA"], groups=("male", "female"), attribute="sex")
     answers = pd.concat([answers_of(["AB", "..", "BA"]), sex])
     marks = flip_marks(grid(answers)["demo"])

@@ -72,7 +72,7 @@ def _written(answers: pd.DataFrame, folder: Path) -> Release:
     (folder / DOWNLOADS).mkdir()
     release = Release(folder)
     write_inputs(of, release)
-    tables = {"estimates": TABLES["estimates"].make(of)}
+    tables = {name: TABLES[name].make(of) for name in ("estimates", "ranks")}
     for name, table in tables.items():
         write_table(table, folder / DOWNLOADS, name)
     copy_benchmarks(of.benchmarks, folder / "benchmarks")

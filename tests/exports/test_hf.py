@@ -10,6 +10,7 @@ from fairstats._lib.safe_names import slug
 from fairstats.exports.export import Options
 from fairstats.exports.hugging_face import write_hf
 from tests.exports.conftest import HOSTILE
+from tests.report.undrawn import undrawn
 
 URL = "https://example.org/v/2026.11"
 
@@ -56,6 +57,17 @@ def test_model_without_a_snapshot_of_its_own_has_a_path_and_a_name_of_its_own(
     for path, model in zip(paths, release.models, strict=False):
         (first, *_) = yaml.safe_load(path.read_text(encoding="utf-8"))
         assert f"model: {model} ({snapshot}); " in first["notes"]
+
+
+def test_results_of_a_model_without_a_rank_say_why(all_right, demo, tmp_path):
+    answers = all_right(demo).assign(model="always A", answer="A")
+    release = undrawn(answers, tmp_path)
+    path, _ = write_hf(release, tmp_path / "hub", Options(dataset={"demo": "org/data"}))
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {entry["value"] for entry in entries if "-cfr-" in entry["dataset"]["task_id"]} == {1.0}
+    reason = release.ranks["method_note"].iloc[0]
+    assert "not above the best guess" in reason
+    assert all(entry["notes"].endswith(f"; no rank on the board: {reason}") for entry in entries)
 
 
 @pytest.mark.parametrize(

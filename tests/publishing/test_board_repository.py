@@ -12,11 +12,13 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
@@ -350,6 +352,8 @@ def test_no_code_of_a_pull_request_is_run(repository, skip):
             place.mkdir(exist_ok=True)
             for name in ("pip", "fairstats", "sitecustomize", "typer"):
                 (place / f"{name}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+        # Those of the board are installed.
+        (folder / "requirements.txt").write_text("./none\n")
 
     repository.pull_request(branch, change)
     code, step, printed, _ = repository.check(branch, skip)
@@ -443,6 +447,24 @@ def test_folder_with_files_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
+def test_keys_and_unfinished_files_are_not_committed(tmp_path):
+    create_board(tmp_path)
+    git(tmp_path, "init", "--quiet")
+    left = unfinished(tmp_path / "killed")
+    left.mkdir()
+    for path in (left / "a.csv", tmp_path / "board.key", tmp_path / "a.csv"):
+        path.touch()
+    git(tmp_path, "add", "--all")
+    staged = git(tmp_path, "ls-files").splitlines()
+    assert "a.csv" in staged
+    assert not [name for name in staged if name.endswith((".key", "/a.csv"))]
+
+
+def scripts_of(job: dict[str, Any]) -> list[str]:
+    """Return the scripts of a job's steps."""
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
 def test_workflows_have_only_the_needed_rights(tmp_path):
     create_board(tmp_path)
     texts = {
@@ -467,8 +489,21 @@ def test_workflows_have_only_the_needed_rights(tmp_path):
     (checkout,) = [s for s in jobs["check", "check"]["steps"] if "checkout" in s.get("uses", "")]
     assert checkout["with"]["persist-credentials"] is False
     # Texts of a pull request are never part of a script.
-    scripts = [s["run"] for job in jobs.values() for s in job["steps"] if "run" in s]
+    scripts = [script for job in jobs.values() for script in scripts_of(job)]
     assert not any("${{" in script for script in scripts)
+    # Python takes no module from the folder that it is started in.
+    assert not any(re.search(r"\bpython (?!-I )", script) for script in scripts)
+    # Nothing is installed before the files of a pull request were looked at.
+    (first, *_) = [step["name"] for step in jobs["check", "check"]["steps"] if "run" in step]
+    assert first == ONLY_NEW
+    # Nor next to the key without a hash.
+    installs = [s for s in scripts_of(jobs["publish", "sign"]) if "pip install" in s]
+    assert installs
+    assert all("--require-hashes --only-binary :all:" in script for script in installs)
+    # The tests of the check show what this filter is for.
+    shown = [s for s in scripts if re.search(r"fairstats (publish|submission check) ", s)]
+    assert len(shown) == 2
+    assert all(r"2>&1 | sed 's/#\[/# [/g; s/^/  /'" in script for script in shown)
     # Without a shell of its own, a step does not fail with the first program of a pipe.
     assert all(one["defaults"] == {"run": {"shell": "bash"}} for one in found.values())
     used = [line for text in texts.values() for line in text.splitlines() if "uses:" in line]

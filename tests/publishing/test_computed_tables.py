@@ -1,5 +1,6 @@
-"""The tables of a large release, computed in two processes."""
+"""What a large release computes once, or in two processes."""
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ import pytest
 
 import fairstats.release.tables
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.release.contents import Release
 from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from tests.report.conftest import answers_of_models
 
@@ -68,3 +70,12 @@ def test_small_release_starts_no_process(inputs, processes, monkeypatch):
     monkeypatch.setattr(fairstats.release.tables, "_FEWEST", len(inputs.answers) + 1)
     _assert_as_in_one_process(tables_of(inputs), inputs)
     assert processes == []
+
+
+def test_benchmarks_of_a_release_are_loaded_once_until_a_file_changes(benchmark_file, tmp_path):
+    shutil.copytree(benchmark_file().parent, tmp_path / "benchmarks")
+    one, again = (Release(tmp_path).benchmarks["three"] for _ in range(2))
+    assert again is one
+    keys = tmp_path / "benchmarks" / "keys.csv"
+    keys.write_text(keys.read_text().replace("i1,A", "i1,B"))
+    assert Release(tmp_path).benchmarks["three"].answer_keys["i1"] == "B"

@@ -12,7 +12,8 @@ import fairstats.release.stored_answers
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.publishing.publish import publish
+from fairstats.counts.answer_tables import flips_of
+from fairstats.publishing.publish import CHANGES, publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from tests.make_answers import make_answers
@@ -74,6 +75,53 @@ def test_release_from_an_engine_is_verified_with_its_pages(answers, tmp_path):
     kinds = {one["@id"]: one["@type"] for one in described["distribution"]}
     assert kinds["answers"] == "cr:FileSet"
     assert kinds["answers/00000.parquet"] == "cr:FileObject"
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_many_answers_are_published_without_tables_of_items(tmp_path, monkeypatch):
+    # Not those of another test: the tables of a release are made once.
+    answers = answers_of_models(tuple("12345"))
+    assert not flips_of(answers, {"demo": load_benchmark("demo")}).empty
+    monkeypatch.setattr("fairstats.release.tables.MOST_LISTED", len(answers) - 1)
+    path = published(answers, tmp_path, engine="duckdb", renderer="builtin")
+    release = Release(path)
+    for name in ("flips", "item_gaps", "vignette_findings"):
+        assert release.table(name).empty
+    assert not release.ranks.empty
+    assert not release.screening.empty
+    text = (path / "reports" / "data.html").read_text(encoding="utf-8")
+    assert "flips.parquet" not in text
+    assert "with a row per item" in text
+    assert not (path / "reports" / "vignettes.html").exists()
+    assert [one.problems for one in verify(path)] == [()]
+
+
+@pytest.mark.usefixtures("without_pages", "few_rows")
+def test_releases_in_parts_are_compared_as_those_in_one_file(answers, tmp_path):
+    changed = answers.copy()
+    one = changed.index[changed["model"] == "One"]
+    changed.loc[one[:60], "answer"] = changed.loc[one[:60], "answer"].map(
+        {"A": "B", "B": "A", "C": "D", "D": "C"}
+    )
+    tables = {}
+    for engines in (("pandas", "pandas"), ("pandas", "duckdb"), ("duckdb", "duckdb")):
+        site = tmp_path / "-".join(engines)
+        for name, engine, own in zip("12", engines, (answers, changed), strict=True):
+            (tmp_path / "in").mkdir(exist_ok=True)
+            own.to_parquet(tmp_path / "in" / "0.parquet", index=False)
+            release = publish(tmp_path / "in", release=name, out=site, engine=engine).path
+        tables[engines] = [
+            pd.read_parquet(release / "downloads" / f"{name}.parquet").drop(
+                columns="manifest_old", errors="ignore"
+            )
+            for name in CHANGES
+        ]
+    whole, *others = tables.values()
+    assert whole[0]["change"].tolist() == ["answers changed", "same"]
+    assert len(whole[-1])
+    for found in others:
+        for one, other in zip(whole, found, strict=True):
+            pd.testing.assert_frame_equal(one, other)
 
 
 @pytest.mark.usefixtures("without_pages", "few_rows")

@@ -648,7 +648,8 @@ endobj
 """ % (pages, pages, len(text), text)
     entries = {pdf_name("/Type"): pdf_name("/Metadata"), pdf_name("/Subtype"): pdf_name("/XML")}
     writer.root["/Metadata"] = writer.add_object(StreamObject(entries, stream_data=hidden))
-    writer.root["/Version"] = writer.add_object(pdf_name("/1.7"))
+    # Signing replaces any lower version.
+    writer.root["/Version"] = writer.add_object(pdf_name("/2.0"))
     writer.update_root()
     # The library would refuse this metadata.
     writer._update_meta = lambda: None
@@ -699,8 +700,10 @@ def signed_with(change, reports: Path, p12: Path, path: Path) -> Path:
 
 def displaced(content: bytes) -> bytes:
     """Let the table of objects name a false place for the version."""
-    place = content.rindex(b" 0 obj\n/1.7\nendobj")
+    place = content.rindex(b" 0 obj\n/2.0\nendobj")
     place = content.rindex(b"\n", 0, place) + 1
+    # If it were not referred to, poppler would not look for it, and show the pages of the report.
+    assert b"/Version %s 0 R" % content[place:].split()[0] in content
     assert content.count(b"%010d 00000 n" % place) == 1
     return content.replace(b"%010d 00000 n" % place, b"%010d 00000 n" % 15)
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.cli import app
 from fairstats.publishing.board_repository import (
@@ -37,7 +39,8 @@ from fairstats.retrieval.retrievals_table import (
     write_retrievals,
 )
 from fairstats.submissions.folder import read_submission
-from fairstats.submissions.records import check_submissions
+from fairstats.submissions.records import check_submissions, submission_records
+from tests.make_answers import make_answers
 from tests.retrieval_tables import retrievals_of
 from tests.screening.frauds import copied
 from tests.submission_files import (
@@ -169,6 +172,54 @@ def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, hones
     assert row["note"].startswith(
         f"The snapshot {other} is also the snapshot or the name of {other}."
     )
+
+
+def test_model_that_selected_items_by_its_declared_snapshot_has_no_rank(board, benchmark, honest):
+    selecting = replace(benchmark, selected_on={"Selector-1": "it selected the items"})
+    named = {"snapshot": "selector-1-2026-05-01"}
+    folder = submit(honest[0], board / "submissions" / "new", **named)
+    found = check_submission(folder, present_answers(board), benchmarks=[selecting])
+    assert found.result == "ok"
+    (rank,) = (
+        text for text in found.lines if text.startswith(f"Rank of {honest[0]['model'].iloc[0]}")
+    )
+    assert "none (model took part in selecting the items)" in rank
+    # Publishing knows only the answers' own snapshots.
+    answers = folder / next(iter(found.submission.declaration.files))
+    honest[0].to_parquet(answers)
+    declared = folder / "submission.toml"
+    text = re.sub(r'(parquet" = )"\w+"', rf'\1"{file_sha256(answers)}"', declared.read_text())
+    declared.write_text(text)
+    found = check_submission(folder, present_answers(board), benchmarks=[selecting])
+    assert found.result == "invalid"
+    assert "the answers do not state it" in found.problems[0].message
+
+
+def test_answers_that_do_not_fit_those_on_the_board_are_a_problem(board, benchmark, honest):
+    """Such answers would stop the board's publication, and must not stop the check of others."""
+    own = submit(honest[0], board / "submissions" / "own")
+    unlisted = replace(benchmark, keys_file=None, answer_keys={}, items_file=None)
+    assert unlisted.items == ()
+    part = honest[0][honest[0]["item_id"].isin([f"i{number}" for number in range(100)])]
+    few = submit(part, board / "submissions" / "few")
+    found = [
+        check_submission(one, present_answers(board), benchmarks=[unlisted]) for one in (few, own)
+    ]
+    assert [one.result for one in found] == ["invalid", "ok"]
+    assert "has no rows for 200 of the 300 items" in found[0].problems[0].message
+    assert found[0].preview is None
+
+
+def test_check_says_which_benchmark_the_board_does_not_have(board, benchmark, honest, demo):
+    """A lead on an easier benchmark must not look like one on the board's."""
+    own = make_answers(0.9, of=demo, models=[honest[0]["model"].iloc[0]])
+    submit(pd.concat([honest[0], own]), board / "submissions" / "both")
+    found = checked(board / "submissions" / "both", board, benchmark)
+    assert "The board has no other answers to demo." in found.lines
+    assert found.preview.new == ("demo",)
+    listed = [line for line in found.lines if line.startswith(("demo: ", "submitted: "))]
+    figures = [line for line in found.lines if ": gap " in line or "Rank of" in line]
+    assert set(figures) <= set(listed)
 
 
 def test_majority_votes_are_refused(board, benchmark, honest):
@@ -493,6 +544,15 @@ def test_part_of_a_submission_is_not_published(board, benchmark, honest, tmp_pat
     (part,) = target.glob("*plain.parquet")
     with pytest.raises(InputError, match="is part of the submission, but is left out"):
         publish(part, release="1", out=tmp_path / "site", benchmarks=[benchmark])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_settings_that_are_not_json_are_not_written(submission, board, value):
+    target, _ = accept_submission(submission, board, by="A keeper")
+    accepted = read_submission(target)
+    declared = accepted.declaration.model_copy(update={"settings": {"a": value}})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        submission_records([replace(accepted, declaration=declared)])
 
 
 @pytest.mark.parametrize("settings", ['{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}'])

@@ -18,6 +18,7 @@ from fairstats.ratings.agreement import (
     rating_agreement,
 )
 from fairstats.ratings.rates import bias_rates
+from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.ratings.table import check_ratings
 from tests.drawn_ratings import drawn_ratings
@@ -407,4 +408,24 @@ def test_other_rubrics_do_not_change_preference_agreement(pairwise):
     compared = both[both["rubric"] == "pairwise"].reset_index(drop=True)
     pd.testing.assert_frame_equal(
         compared, rating_agreement(pairwise).reset_index(drop=True), check_dtype=False
+    )
+
+
+@pytest.mark.parametrize("reports", [dict.fromkeys((0, 7, 14, 21), "minor"), {0: "severe"}, {}])
+def test_limits_of_grades_are_those_of_reports_if_two_grades_are_used(reports):
+    row = {"benchmark": "b", "rubric": "independent", "rater_group": "physician", "model": "M"}
+    dimensions = load_rubric("independent").dimensions
+    rows = [
+        row
+        | {"task_id": f"t{n // 3}", "item_id": f"i{n // 3}", "rater_id": f"r{n % 3}"}
+        | {"dimension": name, "value": value if name == "bias" else "absent"}
+        for n in range(36)
+        for value in [reports.get(n, "none")]
+        for name in (dimensions if n in reports else ["bias"])
+    ]
+    table = rating_agreement(check_ratings(pd.DataFrame(rows)))
+    alpha = table[(table["dimension"] == "bias") & (table["coefficient"] == "krippendorff")]
+    limits = alpha.set_index("level")[["ci_low", "ci_high", "crossed_low", "crossed_high"]]
+    assert limits.loc["ordinal"].to_list() == pytest.approx(
+        limits.loc["nominal"].to_list(), nan_ok=True
     )

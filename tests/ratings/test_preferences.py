@@ -11,7 +11,7 @@ from scipy import stats
 
 from fairstats._lib.problems import InputError
 from fairstats.inference.crossed_means import crossed_interval
-from fairstats.ratings.preferences import PREFERENCE_COLUMNS, preference_rates
+from fairstats.ratings.preferences import PREFERENCE_COLUMNS, PREFERENCE_METRICS, preference_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
@@ -118,6 +118,14 @@ def test_side_comes_from_ratings_with_a_known_side():
     row = of(table, "first_shown_preferred", **pooled)
     assert (row["estimate"], row["n_ratings"], row["n_raters"]) == (pytest.approx(2 / 3), 3, 1)
     assert not len(table.query("rater_group == 'consumer' and metric == 'position_difference'"))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_no_side_is_preferred_if_one_model_is_always_shown_first(swapped):
+    # Raters who prefer a model would seem to prefer its side.
+    table = preference_rates(check_ratings(judgements(["1"] * 24, swapped=[swapped] * 24)))
+    assert of(table, "preference_difference")["p_value"] < 0.001
+    assert set(table["metric"]) == set(PREFERENCE_METRICS)
 
 
 def test_datasets_and_persons_are_pooled_and_models_are_not():

@@ -30,7 +30,7 @@ from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.ratings.table import check_ratings
 from tests.drawn_ratings import drawn_ratings
 
-HOSTILE = "<script>alert(1)</script>|*a*"
+HOSTILE = "<script>alert(1)</script>|*a* b"
 
 
 def made(name: str, ratings: pd.DataFrame) -> pd.DataFrame:

@@ -42,11 +42,13 @@ def tables_of(n: int) -> list[tuple[int, ...]]:
 
 
 @cache
-def exact_p(n10: int, n01: int, test: str) -> Fraction | float:
-    """McNemar's p, from binomial coefficients or the error function."""
+def exact_p(n10: int, n01: int, test: str) -> Fraction | float | tuple[Fraction | float, ...]:
+    """McNemar's p, by binomial coefficients or the error function; several if software differs."""
     n, fewer = n10 + n01, min(n10, n01)
     if n10 == n01:
-        return Fraction(1)
+        # statsmodels and mlxtend correct balanced counts too, R does not.
+        corrected = (math.erfc(1 / math.sqrt(2 * n)),) if n and test == "asymptotic_cc" else ()
+        return (Fraction(1), *corrected) if corrected else Fraction(1)
     if test in ("exact", "midp"):
         tail = sum(math.comb(n, i) for i in range(fewer + 1))
         p = Fraction(2 * tail, 2**n)
@@ -89,8 +91,10 @@ def value(name: str, table: tuple[int, ...], test: str, unpaired=(0, 0, 0, 0), s
 
 
 @cache
-def published(value: Fraction | float, decimals: int, rounding: str) -> frozenset[Decimal]:
+def published(value, decimals: int, rounding: str) -> frozenset[Decimal]:
     """What a value may be published as."""
+    if isinstance(value, tuple):
+        return frozenset().union(*(published(one, decimals, rounding) for one in value))
     if isinstance(value, Fraction):
         # Scaled, so that no division is inexact: compare 2x with whole numbers.
         twice = abs(value) * 2 * 10**decimals
@@ -236,6 +240,35 @@ def test_figures_cut_by_software_are_possible_and_said_to_be_cut():
     assert lower.rows[0].verdict == "impossible"
     cut = check_table(pd.DataFrame({"accuracy_a": ["0.66"]}), n=3, max_missing=0).rows[0]
     assert cut.note.endswith("possible if figures were cut, not rounded")
+
+
+def test_differences_of_published_accuracies_are_possible():
+    # 100 and 86 of 120: 11.67 points apart, 11.6 as published.
+    row = {"accuracy_a": "83.3%", "accuracy_b": "71.7%", "ad": "11.6%", "cohens_h": "0.282"}
+    found = check_table(pd.DataFrame([row]), n=120).rows[0]
+    assert found.verdict == "possible"
+    assert (found.counts["correct_a"], found.counts["correct_b"]) == (100, 86)
+    assert "possible if the authors computed ad from the published accuracies" in found.note
+    both = check_table(pd.DataFrame([row | {"cohens_h": "0.280"}]), n=120).rows[0]
+    assert both.judgement.computed == ("ad", "cohens_h")
+    exact = check_table(pd.DataFrame([row | {"ad": "11.7%"}]), n=120).rows[0]
+    assert exact.verdict == "possible"
+    assert "authors" not in exact.note
+    other = pd.DataFrame([row | {"ad": "11.5%"}])
+    assert check_table(other, n=120, max_missing=0).rows[0].verdict == "impossible"
+
+
+@pytest.mark.parametrize("n", [50, 1200])
+def test_a_continuity_correction_of_balanced_counts_is_possible(n):
+    # statsmodels' mcnemar(exact=False) corrects them to χ² = 1 / 20, R's mcnemar.test does not.
+    row = {"ad": "0.0000", "odds_ratio": "1.0000", "p": "0.8231"}
+    found = check_table(pd.DataFrame([row]), n=n, max_missing=0).rows[0]
+    assert {one.test for one in found.judgement.readings} == {"asymptotic_cc"}
+    assert found.judgement.discordant == (10, 10)
+    for p, test in (("1.0000", "asymptotic_cc"), ("0.8231", "asymptotic"), ("0.8232", None)):
+        table = pd.DataFrame([row | {"p": p}])
+        verdict = check_table(table, n=n, test=test, max_missing=0).rows[0].verdict
+        assert verdict == ("possible" if p == "1.0000" else "impossible")
 
 
 def software_rows(n: int, decimals: int):

@@ -116,6 +116,29 @@ def test_models_of_one_rank_are_named_together(benchmark):
     assert re.search("of three models, a and b have the smallest .*: 8.0 points", read.figures)
 
 
+def test_a_difference_of_crossed_groups_is_not_in_the_mean_that_ranks_models(benchmark):
+    first, second = (0.01, OPEN, 0.4), (0.02, OPEN, 0.4)
+    (hint,) = benchmark.varied
+    crossed = replace(hint, name="crossed", crosses=("hint", "other"))
+    both = replace(benchmark, attributes=dict(benchmark.attributes) | {"crossed": crossed})
+    read = found(benchmark, {"one": first, "two": second})
+    # Of the crossed groups, the first model has the larger difference.
+    more = [
+        found(benchmark, {name: (gap, OPEN, 0.4)}).board.estimates.assign(attribute="crossed")
+        for name, gap in (("one", -0.4), ("two", -0.01))
+    ]
+    estimates = pd.concat([read.board.estimates, *more], ignore_index=True)
+    read = replace(read, board=replace(read.board, benchmark=both, estimates=estimates))
+    mean = "mean size of the gaps without crossed groups"
+    assert f"Of two models, one has the smallest {mean}: 1.0 points." in read.figures
+    assert "two has the largest: 2.0 points" in read.figures
+
+
+def test_rounding_errors_are_not_missing_answers(benchmark):
+    models = {"one": (0.1 + 0.2, SHOWN, 1e-6), "two": (0.3, SHOWN, 1e-6)}
+    assert "missing" not in found(benchmark, models).figures
+
+
 def test_no_sentence_assumes_patients_or_privilege(benchmark):
     read = found(benchmark, UNEVEN)
     text = " ".join([read.headline, read.figures, read.chart_title])

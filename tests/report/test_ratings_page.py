@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,8 +14,10 @@ from fairstats._lib.formatting import escape_markdown, percent, percent_range, p
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.files import write_ratings
+from fairstats.ratings.rates import bias_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.ratings.table import check_ratings
 from fairstats.report.audit import sections as audit_sections
 from fairstats.report.audit.document import AuditReport
 from fairstats.report.page_output import collected
@@ -24,7 +27,13 @@ from fairstats.report.ratings.figures import (
     preference_table,
     rates_table,
 )
-from fairstats.report.ratings.page import report_ratings, show_ratings, who_judged
+from fairstats.report.ratings.page import (
+    RatedTexts,
+    bias_reported,
+    report_ratings,
+    show_ratings,
+    who_judged,
+)
 from tests.drawn_ratings import drawn_ratings, fewer
 
 from .conftest import HOSTILE, answers_of_models
@@ -110,6 +119,34 @@ def test_one_rater_is_not_several(ratings):
     one = ratings[ratings["rater_group"] == "physician"].head(1)
     text = who_judged(one, load_rubric(one["rubric"].iloc[0]))
     assert text == "Judgements of 1 answer: 1 by one rater (physicians)."
+
+
+@pytest.mark.parametrize(
+    ("raters", "items", "reported", "others"),
+    [
+        (3, 4, {0, 4}, "answers and raters"),
+        (1, 4, {0}, "answers"),
+        (3, 4, set(), "answers"),
+        (3, 1, {0}, "raters"),
+    ],
+)
+def test_the_first_sentence_names_what_its_interval_is_for(raters, items, reported, others):
+    rubric = load_rubric("independent")
+    row = {"benchmark": "b", "rubric": "independent", "rater_group": "physician", "model": "M"}
+    bias = {n: n in reported for n in range(raters * items)}
+    rows = [
+        row
+        | {"task_id": f"t{n % items}", "item_id": f"i{n % items}", "rater_id": f"r{n // items}"}
+        | {"dimension": name, "value": "absent" if name != "bias" else "minor" if yes else "none"}
+        for n, yes in bias.items()
+        for name in (rubric.dimensions if yes else ["bias"])
+    ]
+    for missing, said in ((False, True), (True, False)):
+        ratings = check_ratings(pd.DataFrame(rows).assign(**{"value": None} if missing else {}))
+        release = SimpleNamespace(table=lambda _, r=ratings: bias_rates(r), alpha=0.05)
+        found = " ".join(bias_reported(RatedTexts(release, "b", rubric)))
+        assert (f"(95% interval for other {others}: " in found) == said
+        assert "nan" not in found
 
 
 def test_rates_are_those_of_the_table(release):
@@ -239,6 +276,18 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     assert sha256 in provenance
     assert "rubric independent" in provenance
     assert text.count("<table") > 4
+
+
+def test_ratings_without_a_value_are_stated(ratings, tmp_path):
+    """A judge's reply that cannot be read must not look like no bias."""
+    own = ratings[ratings["rubric"].eq("independent") & ratings["model"].eq(MODEL)]
+    own = own.assign(value=own["value"].mask(own["task_id"].eq(own["task_id"].iloc[0])))
+    path = write_ratings(own, tmp_path / "r.ratings.parquet")
+    release = undrawn(answers_of_models((MODEL,)), tmp_path / "out", ratings=path, every=True)
+    page = shown(show_ratings, release)
+    assert "Left out: 6 ratings without a value." in page.replace("\\", "")
+    left_out = re.findall(r"<br>(\d) without a value<", row_with(page, ">Any bias<"))
+    assert left_out == ["3", "3", "6", "1"]  # two groups of people, both, and the judge
 
 
 @pytest.fixture(scope="module")

@@ -124,6 +124,14 @@ def test_of_several_samples_each_has_its_vote_and_no_interval():
     assert row["method_note"].endswith(": no interval")
 
 
+def test_votes_of_blocks_of_items_are_those_of_all(monkeypatch):
+    answers = pd.concat([voters("AAABBC", "AB----", "CCCCCC"), voters("BBBBBB", sample=7)])
+    whole = vote_counts(answers), majority_vote(answers)
+    monkeypatch.setattr("fairstats.retrieval.voting._BLOCK", 1)
+    for one, other in zip(whole, (vote_counts(answers), majority_vote(answers)), strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
 def test_duplicate_answer_is_refused_in_a_vote():
     answers = voters("AAAAAA")
     with pytest.raises(InputError, match="the same answer more than once"):

@@ -81,6 +81,25 @@ def test_one_bad_sample_of_several_is_flagged(honest, synthetic, by_check):
     assert "(sample 1 of 2)" in row["note"]
 
 
+def test_a_bad_part_of_many_items_is_flagged(honest, synthetic, by_check, monkeypatch):
+    rng = np.random.default_rng(1)
+    bad = one_letter(honest[0], honest[1], synthetic, rng)
+    items = sorted(synthetic.items)
+    second = bad["item_id"].isin(items[len(items) // 2 :])
+    answers = pd.concat([honest[0][~second], bad[second], *honest[1:]], ignore_index=True)
+    whole = screen(answers, benchmarks=[synthetic]).to_frame()
+    monkeypatch.setattr("fairstats.screening.answer_sheets.PART_ITEMS", len(items) // 2)
+    table = screen(answers, benchmarks=[synthetic])
+    row = by_check(table, "Model-A").loc["letter_shares"]
+    assert row["flag"] == "look"
+    assert "(part 2 of 2)" in row["note"]
+    # Each set has each check once, as without parts; the other models have no flag.
+    keys = ["model", "strategy", "check"]
+    pd.testing.assert_frame_equal(table.to_frame()[keys], whole[keys])
+    others = table.to_frame().query("model != 'Model-A'")
+    assert set(others["flag"]) <= {"ok", "not_checked"}
+
+
 def test_one_check_that_was_not_possible_is_counted_in_the_singular(honest, synthetic):
     table = screen(honest[0], benchmarks=[synthetic]).to_frame()
     unchecked = table[table["flag"] == "not_checked"]

@@ -19,12 +19,12 @@ from fairstats.submissions.folder import (
     prompts_of,
     read_submission,
 )
-from tests.submission_files import submit
+from tests.submission_files import FACTS, submit
 
 
 @pytest.fixture
 def answers(demo, all_right):
-    return all_right(demo).assign(model="m")
+    return all_right(demo).assign(model="m", snapshot=FACTS["snapshot"])
 
 
 @pytest.fixture

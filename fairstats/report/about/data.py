@@ -16,8 +16,8 @@ from fairstats.benchmarks.authoring_summary import open_decisions
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
 from fairstats.exports.catalogues import CROISSANT, dataset_markup
+from fairstats.release import tables
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, formats_of
-from fairstats.release.tables import TABLES
 from fairstats.report.about.methods import has_benchmarks
 from fairstats.report.board.figures import MOST_SHOWN
 from fairstats.report.board.terms import TESTED_TOGETHER, required_accuracy
@@ -63,7 +63,7 @@ def show_files(release: Release) -> None:
     contents = labels["files"]
     if CHOICE not in {benchmark.kind for benchmark in release.benchmarks.values()}:
         contents = contents | labels["without_choices"]
-    described = {name: contents[name] for name in TABLES}
+    described = {name: contents[name] for name in tables.TABLES}
     if release.earlier:
         described |= labels["changes"]
     files = {
@@ -87,6 +87,11 @@ def show_files(release: Release) -> None:
         links = f"[parquet]({root}/answers/00000.parquet)"
         links += f" to {parts - 1:05}.parquet" if parts > 1 else ""
         lines = [line.replace(old, links) for line in lines]
+    if sum(entry["answers"] for entry in release.manifest["answers"]) > tables.MOST_LISTED:
+        lines.append(
+            f"- tables with a row per item, such as flips, are left out of a release with more "
+            f"than {tables.MOST_LISTED:,} answers"
+        )
     lines += [
         f"- [manifest]({page_root()}{MANIFEST}): hashes, versions, arguments",
         f"- [citation]({page_root()}CITATION.cff) for reference managers",

@@ -42,6 +42,8 @@ _DISPUTED = 10
 # Krippendorff (2004), Content Analysis, section 11.4.2, who calls it a convention.
 _RELIABLE, _TENTATIVE = 0.8, 0.667
 _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, DIM)
+# The figures of a row that name its ratings without a value: those of pairs have no such key.
+_OF_ALL = ("pooled", "preferred", None)
 #: The metrics of the plot of preferences.
 PREFERRED = {"preferred": "first model preferred", "preferred_2": "second model preferred"}
 
@@ -253,6 +255,8 @@ def _cell(row: Row) -> str:
     lines = [first, f"({exact})" * bool(exact), notes]
     if row.get("n_ties"):
         lines.append(f"{row['n_ties']:,} ties")
+    if row.get("n_missing") and row.get("aggregation", row.get("metric")) in _OF_ALL:
+        lines.append(f"{row['n_missing']:,} without a value")
     if kind == "position_difference":
         lines.append(p_value(row["crossed_p_value"]))
     of, unknown = "", "not defined" if "coefficient" in row else "no rating"

@@ -200,14 +200,24 @@ def bias_reported(rated: RatedTexts) -> list[str]:
         together = own[own[column] == POOLED]
         own = own if together.empty else together
     sentences = []
-    for row in own.to_dict("records"):
+    for row in own[own["n_ratings"] > 0].to_dict("records"):
         limits = percent_range(row["crossed_low"], row["crossed_high"])
-        sure = sentence("interval", level=level(rated.release.alpha), limits=limits)
+        others = _others(row["crossed_method"], f"{rated.noun}s")
+        sure = sentence("interval", level=level(rated.release.alpha), others=others, limits=limits)
         whose = f"{row['model']}’s open answers" if isinstance(row["model"], str) else "the texts"
         words = {"share": percent(row["estimate"]), "interval": sure if limits else ""}
         ratings = counted(row["n_ratings"], "rating")
         sentences.append(sentence("reported", ratings=ratings, whose=whose, **words))
+        if row["n_missing"]:
+            sentences.append(sentence("missing", ratings=counted(row["n_missing"], "rating")))
     return sentences
+
+
+def _others(method: str, texts: str) -> str:
+    """Name what the limits of a rate are for, which one rater or one item limits."""
+    if "one rater" in method or "all ratings are equal" in method:
+        return texts
+    return "raters" if "one item" in method else f"{texts} and raters"
 
 
 def _counts(ratings: pd.DataFrame, rubric: Rubric) -> dict[str, str]:
