@@ -125,7 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, nargs="+", default=[12_500, 125_000])
     parser.add_argument("--models", type=int, default=10)
-    parser.add_argument("--memory-limit", default="500MB", help="DuckDB's (500MB)")
+    parser.add_argument("--memory-limit", default="300MB", help="DuckDB's (300MB)")
     parser.add_argument("--out", default=str(RESULTS), help="a file, or - for none")
     chosen = parser.parse_args()
     found = []

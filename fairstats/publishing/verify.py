@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fairstats.publishing.signing_keys import TrustedKey
 
 #: DuckDB's, for answers in several files; more is written to the temporary folder.
-_MEMORY_LIMIT = "500MB"
+_MEMORY_LIMIT = "300MB"
 #: The facts that a release cannot prove about itself.
 _CLAIMS = (
     "not checked: what the manifest states about time, sources and software; texts of the vignettes"
