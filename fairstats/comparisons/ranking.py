@@ -668,9 +668,9 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         raise InputError(_lacking(table, common, unit, benchmark))
     # With common_items = 0 there may be no common item.
     used = samples[common].min(axis=0) if common.any() else samples.max(axis=0)
-    limit = np.zeros(len(grid.units), dtype=np.int64)
+    limit = np.zeros(len(grid.units), dtype=np.int32)
     limit[ranked] = used
-    first = whole & (np.cumsum(whole, axis=1) <= limit[board.unit][:, None])
+    first = whole & (np.cumsum(whole, axis=1, dtype=np.int32) <= limit[board.unit][:, None])
     if not first.all():
         answers = np.where(first[:, None], board.answers, np.int8(NOT_ASKED))
         board = replace(board, answers=answers)

@@ -16,6 +16,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.kinds import DIFFERENCES
+from fairstats.comparisons.change_verdicts import UNCLEAR
 from fairstats.comparisons.compare import (
     RELEASE_COMPARISON_COLUMNS,
     VERSION,
@@ -238,8 +239,26 @@ def _compared(
     )
     compared = [(VERSION, old[first], new[second]) for first, second in pairs]
     table = judged_comparisons(compared, release.manifest["arguments"]["missing"], release.alpha)
+    table = _without_same_snapshots(table, before, release)
     facts = previous_release(before)
     return [table.assign(**dict(zip(EARLIER, facts.values(), strict=True)))]
+
+
+def _without_same_snapshots(table: pd.DataFrame, before: Release, release: Release) -> pd.DataFrame:
+    """Withhold verdicts on other answers of one snapshot: they are no newer version of the model."""
+    own = table["model_old"] == table["model_new"]
+    stated = [
+        {(one["model"], one["strategy"], one["snapshot"]) for one in of.manifest["answers"]}
+        for of in (before, release)
+    ]
+    same = {(model, way): name for model, way, name in stated[0] & stated[1] if name}
+    names = [same.get(key, "") for key in zip(table["model_new"], table["strategy"], strict=True)]
+    again = own & pd.Series([bool(name) for name in names], table.index) & table["verdict"].notna()
+    reasons = [f"both releases state the snapshot {name}: no newer version" for name in names]
+    return table.assign(
+        verdict=table["verdict"].mask(again, UNCLEAR),
+        verdict_reason=table["verdict_reason"].mask(again, pd.Series(reasons, table.index)),
+    )
 
 
 def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:

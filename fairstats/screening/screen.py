@@ -28,7 +28,7 @@ from fairstats.screening.copied_answers import (
     check_snapshot,
 )
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
-from fairstats.screening.findings import ASKING, Finding, not_checked
+from fairstats.screening.findings import ASKING, BLOCK_LEVEL, Finding, not_checked
 from fairstats.screening.flips_and_labels import (
     check_flip_level,
     check_labels,
@@ -333,7 +333,13 @@ def _most_extreme(of: str, found: Sequence[tuple[int, Finding | None]]) -> Findi
         order = ("ok", "not_checked", "look", "block")
         number, one = max(findings, key=lambda pair: order.index(pair[1].worst))
         return replace(one, note=f"{one.note} ({of} {number})")
-    number, one = min(tested, key=lambda pair: pair[1].p_value)
+
+    def place(pair: tuple[int, Finding]) -> tuple[bool, float]:
+        # A part that blocks by itself is not hidden by one that is only asked about.
+        one = pair[1]
+        return not (one.worst == "block" and one.p_value < BLOCK_LEVEL), one.p_value
+
+    number, one = min(tested, key=place)
     p = min(1.0, one.p_value * len(tested))
     return replace(one, p_value=p, note=f"{one.note} ({of} {number} of {len(findings)})")
 

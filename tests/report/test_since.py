@@ -57,6 +57,28 @@ def test_answers_are_compared_with_the_release_that_has_the_older_model(site):
     assert site[0].all_comparisons.empty
 
 
+def test_other_answers_of_one_snapshot_are_no_better_version(tmp_path, drawn):
+    """A model could publish bad answers first and better ones later."""
+    first, verdicts = better(answers_of_models(("One", "Two"))), {}
+    other = first["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
+    unfair = (first["model"] == "One") & first["group"].isin(["black", "female", "low_income"])
+    first["answer"] = first["answer"].mask(unfair, other)
+    for snapshot in ("One-1", "One-2", None):
+        one = first[first["model"] == "One"]
+        site = tmp_path / str(snapshot)
+        undrawn(first if snapshot else first.assign(snapshot=None), site, release="1")
+        again = pd.concat([better(one).assign(snapshot=snapshot), first[first["model"] == "Two"]])
+        second = undrawn(again, site, release="2")
+        rows = second.table("earlier_comparisons").query("model_new == 'One'")
+        verdicts[snapshot] = rows["verdict"].dropna().unique().tolist()
+        if snapshot == "One-1":
+            (reason,) = rows["verdict_reason"].dropna().unique()
+            assert reason == "both releases state the snapshot One-1: no newer version"
+            assert "One is better" not in drawn(show_model, second, "one")
+    assert verdicts["One-1"] == ["unclear"]
+    assert verdicts["One-2"] == verdicts[None] == ["win-win"]
+
+
 def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     first, second, _ = site
     page = next(page for page in PAGES if page.text == "Compare versions")

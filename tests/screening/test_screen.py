@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import duckdb
@@ -16,7 +17,14 @@ from typer.testing import CliRunner
 from fairstats import InputError, scan_answers, write_answers
 from fairstats.cli import app
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.screen import SCREENING_COLUMNS, count_flags, markdown, screen
+from fairstats.screening.findings import Finding
+from fairstats.screening.screen import (
+    SCREENING_COLUMNS,
+    _most_extreme,
+    count_flags,
+    markdown,
+    screen,
+)
 from tests.screening.frauds import one_letter, random_letters
 from tests.screening.honest_models import honest_panel
 
@@ -98,6 +106,19 @@ def test_a_bad_part_of_many_items_is_flagged(honest, synthetic, by_check, monkey
     pd.testing.assert_frame_equal(table.to_frame()[keys], whole[keys])
     others = table.to_frame().query("model != 'Model-A'")
     assert set(others["flag"]) <= {"ok", "not_checked"}
+
+
+@pytest.mark.parametrize("other", [0.0, 1e-300, 0.5])
+def test_a_part_that_blocks_is_not_hidden_by_one_to_ask_about(other):
+    asked = Finding("copied_answers", 0.98, 0.9, 0.0, "look", "Alike.")
+    blocked = Finding("copied_answers", 1.0, 0.9, 1e-200, "block", "The same.")
+    found = _most_extreme("part", [(1, replace(asked, p_value=other)), (2, blocked), (3, None)])
+    assert found is not None
+    assert (found.worst, found.p_value) == ("block", 2e-200)
+    # A part that could only block at a smaller p-value is not preferred.
+    weak = _most_extreme("part", [(1, asked), (2, replace(blocked, p_value=0.2))])
+    assert weak is not None
+    assert weak.worst == "look"
 
 
 def test_one_check_that_was_not_possible_is_counted_in_the_singular(honest, synthetic):
