@@ -245,7 +245,7 @@ def _compared(
 
 
 def _without_same_snapshots(table: pd.DataFrame, before: Release, release: Release) -> pd.DataFrame:
-    """Withhold verdicts on other answers of one snapshot: they are no newer version of the model."""
+    """Withhold verdicts on other answers of one snapshot: they are no newer version."""
     own = table["model_old"] == table["model_new"]
     stated = [
         {(one["model"], one["strategy"], one["snapshot"]) for one in of.manifest["answers"]}
