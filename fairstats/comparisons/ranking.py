@@ -32,6 +32,7 @@ from fairstats.comparisons.item_tallies import (
 )
 from fairstats.comparisons.model_differences import (
     DIRECTION,
+    SUMS,
     Figure,
     IntArray,
     accuracy,
@@ -58,8 +59,8 @@ _RANK_TYPES = {
     "n": "int64",
 }
 _TEXTS = ("model_a", "model_b", "method_note")
-# Items whose tallies are computed at a time.
-_BLOCK = 2**17
+# Items whose tallies are computed at a time, and below which their numbers are kept in a byte.
+_BLOCK, _SMALL = 2**17, 16
 
 #: Columns of the table from `rank_models`, in order.
 RANK_COLUMNS = (
@@ -388,17 +389,18 @@ def rank_board(
     def estimate_of(tallies: IntArray) -> float:
         return unit * float(figure(sums_of(tallies.sum(axis=0), policy, items.benchmark)))
 
-    estimates, totals, notes, sums = {}, {}, {}, {}
+    estimates, totals, notes, samples = {}, {}, {}, {}
     for model in items.models:
         # Those of all models would fill the memory.
         tallies = items.tallies(model)
+        samples[model] = int(tallies[..., _N].max(initial=1))
         estimates[model], totals[model] = estimate_of(tallies[items.common]), tallies.sum(axis=0)
         notes[model] = "; ".join(filter(None, (items.notes[model], _missing_note(tallies))))
-        sums[model] = completed_sums(tallies, figure, favourable=False)
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
     # A single model is the first of one, whatever its answers are.
     models = models if len(models) > 1 else []
-    completed = _same_samples([sums.pop(model) for model in models])
+    pairs = len(totals[models[0]]) if models else 0
+    completed = _completed(items, pairs, {model: samples[model] for model in models}, figure)
     least = np.array([float(figure(sums.sum(axis=0))) for sums in completed])
     first, second = np.triu_indices(len(models), 1)
     if len(items.clusters):
@@ -509,19 +511,20 @@ def _bounds(totals: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, Flo
     return low, high
 
 
-def _same_samples(models: list[IntArray]) -> IntArray:
-    """Rescale the sums of models to equal numbers of samples, with unchanged metrics.
+def _completed(
+    items: RankItems, pairs: int, samples: Mapping[str, int], figure: Figure
+) -> IntArray:
+    """Complete the sums of models against them, (models, items, pairs, 6).
 
-    The list is emptied: it and the array together would fill the memory.
+    They are rescaled to equal numbers of `samples`, with unchanged metrics.
     """
-    if not models:
-        return np.zeros((0, 0, 0, 0), dtype=np.int64)
-    samples = [int(sums[..., 5].max(initial=1)) for sums in models]
-    whole = lcm(*samples)
-    kind = np.result_type(*models) if set(samples) == {whole} else np.dtype(np.int64)
-    found = np.empty((len(models), *models[0].shape), dtype=kind)
-    for place in reversed(range(len(models))):
-        np.multiply(models.pop(), whole // samples[place], out=found[place], dtype=kind)
+    whole = lcm(*samples.values())
+    # Small numbers in few bytes, as the tallies have.
+    kind = np.int8 if set(samples.values()) == {whole} and whole < _SMALL else np.int64
+    found = np.empty((len(samples), len(items.common), pairs, len(SUMS)), dtype=kind)
+    for place, (model, own) in enumerate(samples.items()):
+        sums = completed_sums(items.tallies(model), figure, favourable=False)
+        np.multiply(sums, whole // own, out=found[place], dtype=kind)
     return found
 
 
@@ -711,7 +714,7 @@ def _blocks(rows: int) -> list[slice]:
 
 def _few_bytes(tallies: IntArray) -> npt.NDArray[np.signedinteger[Any]]:
     """Return small numbers in few bytes, with room for sums and differences of some of them."""
-    return tallies.astype(np.int8) if tallies.max(initial=0) < 16 else tallies
+    return tallies.astype(np.int8) if tallies.max(initial=0) < _SMALL else tallies
 
 
 #: The number of a declared pair, and the variants that are compared: those of its attribute, or

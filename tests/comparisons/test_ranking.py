@@ -279,7 +279,7 @@ def test_blocks_of_items_and_few_bytes_change_nothing(answers_of, three_models, 
         found = [rank_boards(answers, metric) for metric in METRICS]
         with monkeypatch.context() as patch:
             patch.setattr("fairstats.comparisons.ranking._BLOCK", 7)
-            patch.setattr("fairstats.comparisons.ranking._few_bytes", lambda tallies: tallies)
+            patch.setattr("fairstats.comparisons.ranking._SMALL", 0)
             patch.setattr("fairstats.comparisons.model_differences._CELLS", 100)
             again = [rank_boards(answers, metric) for metric in METRICS]
         for one, other in zip(found, again, strict=True):
