@@ -37,12 +37,12 @@ def cautions(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    There are two. At most one answer changes with a group per 20 wrong answers that do not, of at
-    least 10: a vote over the versions of an item gives such answers, under whatever name, and so
-    does a system that does not see the group. It needs keys, and is made per attribute; scores that
-    differ by up to a tenth of the margin are the same. Or nearly all answers are of one kind: fewer
-    than 10% differ from it, or fewer than half as many as keys differ from their own most frequent
-    kind.
+    There are two. At most one item has answers that change with a group per 20 items with wrong
+    answers that do not, of at least 10: a vote over the versions of an item gives such answers,
+    under whatever name, and so does a system that does not see the group. It needs keys, and is
+    made per attribute; scores that differ by up to a tenth of the margin are the same. Or nearly
+    all answers are of one kind: fewer than 10% differ from it, or fewer than half as many as keys
+    differ from their own most frequent kind.
     """
     found = zip(_never_changed(outcomes), _seldom_varies(outcomes), strict=True)
     return np.array(["; ".join(filter(None, notes)) for notes in found], dtype=object)
@@ -90,10 +90,11 @@ def _room(benchmark: Benchmark) -> float:
 
 
 def _changes(own: GroupAnswers) -> IntArray:
-    """Count changed, wrong unchanged and all compared items of all pairs, (answer sets, 3).
+    """Count changed, wrong unchanged and all compared items, (answer sets, 3).
 
-    The samples of an item are compared together: if votes are made for each sample, samples differ,
-    but each answer of one group is one of the other.
+    An item counts once, and is changed if it is in any pair. The samples of an item are compared
+    together: if votes are made for each sample, samples differ, but each answer of one group is one
+    of the other.
     """
     room = _room(own.grid.benchmark)
     values = own.grid.values if room else np.arange(float(len(own.grid.options)))
@@ -107,16 +108,17 @@ def _changes(own: GroupAnswers) -> IntArray:
         # After the last answer comes one that is missing.
         places = np.pad(own.answers_of(groups.index(name)), [(0, 0), (0, 1)], constant_values=-1)
         answers[name] = np.sort(values[places], axis=1)
-    found = np.zeros((len(key), 3), dtype=np.int64)
+    changed, wrong, compared = np.zeros((3, len(key)), dtype=bool)
     for a, b in own.attribute.pairs:
         one, other = answers[a], answers[b]
         # With a missing sample, only the given ones can change.
         least = np.minimum(*(np.isfinite(side).sum(axis=1) for side in (one, other)))
-        changed = _in_common(one, other, room) < least
         away = np.abs(np.concatenate([one, other], axis=1) - key[:, None])
-        wrong = (away > room).any(axis=1) & ~changed
-        found += np.stack([changed, wrong, least > 0], axis=1) * (least > 0)[:, None]
-    return sums_by_unit(own.grid.unit, found * own.grid.many[:, None], len(own.grid.units))
+        changed |= _in_common(one, other, room) < least
+        wrong |= (away > room).any(axis=1) & (least > 0)
+        compared |= least > 0
+    found = np.stack([changed, wrong & ~changed, compared], axis=1) * own.grid.many[:, None]
+    return sums_by_unit(own.grid.unit, found, len(own.grid.units))
 
 
 def _in_common(one: FloatArray, other: FloatArray, room: float) -> IntArray:

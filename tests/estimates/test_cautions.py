@@ -183,6 +183,34 @@ def test_at_most_one_change_for_20_wrong_answers_has_a_caution(
     assert bool(note) == bool(start)
 
 
+THREE = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black", asian = "Asian" }
+pairs = [["white", "black"], ["white", "asian"], ["black", "asian"]]"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "changed", "start"),
+    [
+        (9, 0, ""),
+        (10, 0, "no answer changes with the group"),
+        (80, 4, "hardly any answer changes with race (4, and 80 wrong ones do not)"),
+        (80, 5, ""),
+    ],
+)
+def test_caution_counts_an_item_once_whatever_the_number_of_pairs(
+    wrong, changed, start, benchmark_file
+):
+    names = tuple(f"item-{i}" for i in range(ITEMS))
+    benchmark = replace(declared(benchmark_file, "decision", race=THREE), listed=names)
+    texts, keys = varied("decision", wrong, changed)
+    answers, benchmark = keyed(benchmark, texts, keys)
+    third = answers[answers["group"] == "black"].assign(group="asian")
+    (note,) = notes_of(pd.concat([answers, third]), benchmark)
+    assert note.startswith(start)
+    assert bool(note) == bool(start)
+
+
 HARDLY = "hardly any answer changes by more than 0.05 with race (4, and 80 wrong ones do not)"
 
 

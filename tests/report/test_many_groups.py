@@ -86,6 +86,14 @@ def test_overview_table_has_no_column_per_pair(figures):
     assert len([column for column in table._tbl_data if str(column).startswith("ad")]) == 1
 
 
+def test_overview_table_has_the_mean_size_of_gaps_in_which_signs_do_not_cancel_out(figures):
+    table = overview_table(figures, name="t")
+    (row,) = table._tbl_data.to_dict("records")
+    sizes = [abs(pair.gap.estimate) for pair in figures.sets[0].pairs]
+    assert row["ad0"].strip() == f"{np.mean(sizes):.1f}"
+    assert "Mean size" in table.as_raw_html()
+
+
 def test_extreme_p_and_h_are_those_of_the_pairs_and_not_of_the_average(figures):
     (row,) = overview_table(figures, name="t")._tbl_data.to_dict("records")
     pairs = figures.sets[0].pairs

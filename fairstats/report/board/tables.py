@@ -11,7 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, percent
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
+from fairstats.counts.patterns import pooled_pairs
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import (
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
     """Show one row per model: its rate, AD and CFR by pair, the extreme p and h, missing answers.
 
-    Choices have AD, the largest p and h. Other answers have the signed difference, and the smallest
-    p: most of their pairs are not expected to differ.
+    Choices have AD, the largest p and h; for too many pairs to be columns, the mean AD by which
+    models rank. Other answers have the signed difference, and the smallest p: most of their pairs
+    are not expected to differ.
 
     Parameters
     ----------
@@ -87,8 +90,8 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
     for own_columns in columns.values():
         labels |= dict(zip(own_columns, _labels(panels), strict=True))
-    if not choice and panels[:1] == [figures.pooled]:
-        labels[f"{kind.difference}0"] = SIGNED_MEAN
+    if panels[:1] == [figures.pooled]:
+        labels[next(iter(columns.values()))[0]] = "Mean size" if choice else SIGNED_MEAN
     labels |= {"h": "Cohen’s |h|"} if choice else {}
     labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
     labels["missing"] = "Missing"
@@ -111,8 +114,18 @@ def _missing(own: AnswerSet) -> str:
 
 
 def _of_panel(own: AnswerSet, panel: Panel, metric: str) -> str:
+    if metric == "ad" and panel.attribute == POOLED:
+        return _mean_size(own)
     found = panel.of(own, metric)
     return _cell(found[0].figure(metric)) if found else NONE
+
+
+def _mean_size(own: AnswerSet) -> str:
+    """Return the mean AD of the pairs by which models rank; their signs do not cancel out."""
+    ranking = {attribute.name for attribute, _ in pooled_pairs(own.benchmark)}
+    sizes = [pair.value("ad") for pair in own.pairs if pair.attribute in ranking]
+    mean = pd.Series(sizes, dtype=float).mean()
+    return NONE if pd.isna(mean) else share(mean)
 
 
 def _as_published(values: dict[tuple[str, str], float], panel: Panel, metric: str) -> str:
