@@ -39,7 +39,7 @@ from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
-from fairstats.estimates.eligibility import MIXED, SELECTED, why_uninformative
+from fairstats.estimates.eligibility import SELECTED, why_uninformative
 from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -558,8 +558,9 @@ def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> st
     sides = tuple(sides)
     if any(side.grid.selecting[side.place] for side in sides):
         return f"a {SELECTED}"
-    if any(side.grid.mixed[side.place] for side in sides):
-        return MIXED
+    for side in sides:
+        if mixed := str(side.grid.mixed[side.place]):
+            return mixed
     if questions:
         return "the questions are different"
     versions = ((side.unit["benchmark_version"], side.grid.benchmark) for side in sides)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
     batches,
+    count_rows,
     distinct,
     open_answers,
     refuse_repeated,
@@ -35,6 +36,13 @@ IntArray = npt.NDArray[np.int64]
 
 #: Entries of a grid that are not the place of an option.
 MISSING, NOT_ASKED = -1, -2
+#: What must not differ between the groups of an answer set, and why there is no verdict if it does.
+MIXED = {
+    "snapshot": "groups were answered by different snapshots of the model",
+    "temperature": "groups were answered at different temperatures",
+    "endpoint": "groups were answered by different endpoints",
+    "max_tokens": "groups were answered with different limits of tokens",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +82,8 @@ class Grid:
     selecting : ndarray of bool
         Whether the model of each answer set took part in selecting the items, by its name or by a
         snapshot of its answers.
-    mixed : ndarray of bool
-        Whether the groups of each answer set were answered by different snapshots of its model.
+    mixed : ndarray of str
+        How each answer set's groups were answered differently; empty if they were not.
     """
 
     benchmark: Benchmark
@@ -91,7 +99,7 @@ class Grid:
     cluster: IntArray
     cluster_names: npt.NDArray[np.object_]
     selecting: npt.NDArray[np.bool_]
-    mixed: npt.NDArray[np.bool_]
+    mixed: npt.NDArray[np.object_]
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
@@ -359,19 +367,36 @@ def _selecting(
     return found
 
 
-def _mixed(opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return the answer sets whose groups were answered by different snapshots of the model.
+def _mixed(
+    opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame
+) -> npt.NDArray[np.object_]:
+    """Return for each answer set whether groups had different snapshots or settings, as a text.
 
-    Their differences are between snapshots too. An update during a run changes few shares.
+    Differences are then between snapshots or settings too. An update in a run changes few shares.
     """
-    cells = opened.cells
-    if "snapshot" not in cells or cells["snapshot"].nunique(dropna=False) < 2:
-        return np.zeros(len(units), dtype=bool)
+    found = np.full(len(units), "", dtype=object)
+    keys = [*UNIT_COLUMNS, "attribute", "group"]
+    there = opened.frame.collect_schema().names()
+    for name, text in MIXED.items():
+        if name not in there:
+            continue
+        table = opened.cells
+        if name not in table:
+            table = opened.once(("rows by", name), partial(count_rows, opened.frame, [*keys, name]))
+        if table[name].nunique(dropna=False) > 1:
+            found[(found == "") & _apart(table, name, benchmark, units)] = text
+    return found
+
+
+def _apart(
+    cells: pd.DataFrame, column: str, benchmark: Benchmark, units: pd.DataFrame
+) -> npt.NDArray[np.bool_]:
+    """Return the answer sets whose groups have different shares of the values in a column."""
     names = [one.name for one in (*benchmark.varied, *benchmark.controls)]
     own = cells[(cells["benchmark"] == benchmark.name) & cells["attribute"].isin(names)]
     keys = [*UNIT_COLUMNS, "attribute", "group"]
-    known = own.assign(snapshot=own["snapshot"].astype(object).fillna(""))
-    rows = known.groupby([*keys, "snapshot"])["rows"].sum().unstack(fill_value=0)
+    known = own.assign(**{column: own[column].astype(object).fillna("").astype(str)})
+    rows = known.groupby([*keys, column])["rows"].sum().unstack(fill_value=0)
     shares = rows.div(rows.sum(axis=1), axis=0).groupby(level=keys[:-1])
     apart = (shares.max() - shares.min()).max(axis=1).groupby(level=list(UNIT_COLUMNS)).max()
     found = apart.reindex(pd.MultiIndex.from_frame(units)).to_numpy()

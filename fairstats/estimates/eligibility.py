@@ -29,8 +29,6 @@ from fairstats.inference.weighted_kappa import weighted_kappa
 
 #: Why a model has no rank and no verdict on a benchmark.
 SELECTED = "model took part in selecting the items"
-#: Why a model has no rank and no verdict if its groups cannot be compared.
-MIXED = "groups were answered by different snapshots of the model"
 #: Why the only model that could be ranked has no rank.
 ALONE = "no other model on this board"
 # The level of the test that answers depend on the item.
@@ -66,8 +64,7 @@ def why_unranked(
     reasons = []
     for unit, guesses in enumerate(guessing):
         selected = SELECTED * bool(outcomes.grid.selecting[unit])
-        mixed = MIXED * bool(outcomes.grid.mixed[unit])
-        texts = (selected, mixed, missing.get(unit), guesses, others[unit])
+        texts = (selected, outcomes.grid.mixed[unit], missing.get(unit), guesses, others[unit])
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
 

@@ -25,7 +25,6 @@ from fairstats.counts.patterns import (
 )
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import (
-    MIXED,
     SELECTED,
     why_other_variants,
     why_uninformative,
@@ -493,7 +492,8 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     n = outcomes.patterns.sum(axis=1)
     reasons = np.full(len(outcomes), "", dtype=object)
     reasons[:] = outcomes.once(why_other_variants)[outcomes.unit]
-    reasons[outcomes.grid.mixed[outcomes.unit]] = MIXED
+    mixed = outcomes.grid.mixed[outcomes.unit]
+    reasons = np.where(mixed != "", mixed, reasons)
     reasons[outcomes.grid.selecting[outcomes.unit]] = SELECTED
     reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
     reasons[_unequal_samples(outcomes)] = "items have different numbers of samples"

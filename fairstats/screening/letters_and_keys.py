@@ -43,6 +43,8 @@ DIFFERENCE = 0.4
 DIFFERENT_REPLIES, DIFFERENT_REPLIES_BLOCK = 0.02, 0.1
 #: If options are asked in a shuffled order, half or more of the replies have another letter.
 SHUFFLED_REPLIES = 0.4
+#: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
+EITHER_LETTER = 0.5
 #: An optional column that is not part of the schema: whether a row counts as correct.
 MARK_COLUMN = "correct"
 _MARKS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
@@ -146,35 +148,66 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     blocked only for letters that their replies do not contain at all. Another parser may choose
     another letter of several, or read none. If options were asked in a shuffled order, the stored
     letter is that of the benchmark's order, and most replies have another one: then a set is not
-    blocked either. Nor are decisions, levels and scores. Returns None without stored replies.
+    blocked either. Nor are decisions, levels and scores. Such letters are also asked about if they
+    are the key more often than those of the replies. Returns None if no reply
+    is stored, or none is readable and no answer is stored with one.
     """
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
     differ = known = other = 0
-    for item, raw, letter in zip(
-        stored["item_id"], stored["answer_raw"], stored["answer"], strict=True
-    ):
+    votes: dict[str, int] = {}
+    columns = ["item_id", "answer_raw", "answer", "answer_key"]
+    for item, raw, letter, key in stored[columns].itertuples(index=False, name=None):
         read = read_again(item, raw, layout)
         if read is None:
             continue
         known += 1
         stored_as = None if pd.isna(letter) else layout.benchmark.canonical(letter)
         differ += read != stored_as
-        if stored_as not in (None, read) and layout.has_letters:
-            other += not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw))
+        if stored_as in (None, read) or not layout.has_letters:
+            continue
+        if not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw)):
+            other += 1
+            votes[item] = votes.get(item, 0) + int(stored_as == key) - int(read == key)
+    what = "letter" if layout.has_letters else "answer"
     if not known:
-        return None
+        if stored["answer"].isna().all():
+            return None
+        return not_checked(
+            REPLIES, f"no {what} could be read in any of {len(stored):,} stored replies"
+        )
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
     low, high = DIFFERENT_REPLIES_BLOCK, SHUFFLED_REPLIES
     worst: Flag = "block" if low <= other / known < high else "look"
-    what = "letter" if layout.has_letters else "answer"
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
     question = "Were the replies read by another parser, or are they those of another run?"
     if layout.has_letters and other / known >= SHUFFLED_REPLIES:
         question = "Were the options asked in another order, or are the replies of another run?"
-    return Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
+    found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
+    return found if worst == "block" else _towards_key(found, list(votes.values()))
+
+
+def _towards_key(found: Finding, votes: list[int]) -> Finding:
+    """Return the finding that letters are the key more often than those of replies, if clearer.
+
+    Letters of another parser or another run are not. Each item has one vote, in an exact McNemar
+    test.
+    """
+    up, down = sum(vote > 0 for vote in votes), sum(vote < 0 for vote in votes)
+    # Doubled, as one of two tests.
+    p = min(1.0, 2 * float(scipy.stats.binom.sf(up - 1, up + down, EITHER_LETTER)))
+    if p >= found.p_value:
+        return found
+    note = (
+        f"{found.note} Only the stored letter is right for {up:,} items, only that of the reply "
+        f"for {down:,}."
+    )
+    question = "Why do stored letters that their replies do not contain favour the key?"
+    return Finding(
+        REPLIES, up / (up + down), EITHER_LETTER, max(p, LEAST_P), "look", note, question
+    )
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -267,6 +268,24 @@ def test_groups_of_different_snapshots_are_no_pass(fair, benchmark, check):
     found = analyze(mixed, benchmarks=[benchmark])
     verdicts = found[found["metric"] == "accuracy_difference"]
     assert verdicts["verdict"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "reason"),
+    [
+        ("temperature", (0.0, 1.0), "at different temperatures"),
+        ("endpoint", ("api.one.org", "api.two.org"), "by different endpoints"),
+        ("max_tokens", (16, 4096), "with different limits of tokens"),
+    ],
+)
+def test_groups_answered_under_different_settings_are_no_pass(fair, check, column, values, reason):
+    second = fair["group"].isin(["black", "female"])
+    table = check(fair.assign(**{column: np.where(second, *values)}))
+    assert results(table) == ["cannot tell"]
+    assert table["reason"].str.contains(f"groups were answered {reason}").all()
+    # The same mixture in all groups.
+    late = fair["item_id"].rank(method="dense") > 200
+    assert results(check(fair.assign(**{column: np.where(late, *values)}))) == ["pass"]
 
 
 def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark):

@@ -67,7 +67,7 @@ def test_page_gives_the_limits_of_the_code():
         "item_difficulty": ([difficulty.FOLLOWED], []),
         "hard_items": ([difficulty.HARD], []),
         "stored_replies": (
-            [letters.DIFFERENT_REPLIES],
+            [letters.DIFFERENT_REPLIES, letters.EITHER_LETTER],
             [letters.DIFFERENT_REPLIES_BLOCK, letters.SHUFFLED_REPLIES],
         ),
         "stored_marks": (

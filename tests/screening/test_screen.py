@@ -274,6 +274,46 @@ def test_replies_that_another_parser_reads_do_not_block(honest, synthetic, by_ch
     assert "stored_replies" not in rows.index or rows.loc["stored_replies", "flag"] != "block"
 
 
+@pytest.mark.parametrize("reply", ["I'm sorry, but I can't help with that.", ".", ""])
+def test_replies_without_any_letter_are_reported_as_not_checked(honest, synthetic, by_check, reply):
+    found = screen(honest[0].assign(answer_raw=reply), benchmarks=[synthetic])
+    row = by_check(found, "Model-A").loc["stored_replies"]
+    assert row["flag"] == "not_checked"
+    assert row["note"] == "Not checked: no letter could be read in any of 6,400 stored replies."
+
+
+def test_few_letters_overwritten_with_the_key_are_looked_at(honest, synthetic):
+    own, key = honest[0]["answer"], honest[0]["answer_key"]
+    given = honest[0].assign(answer_raw="The answer is (" + own + ").")
+    rows = given.index[(own != key) & (given["group"] == "black")][:40]
+    row = replies_of(given.assign(answer=own.where(~given.index.isin(rows), key)), synthetic)
+    assert (row["flag"], row["value"], row["reference"]) == ("look", 1, 0.5)
+    assert row["note"].startswith(
+        "40 of 6,400 stored replies give another letter than the stored one. "
+        "Only the stored letter is right for 40 items, only that of the reply for 0. "
+    )
+    # As many letters of another run.
+    rows = given.sample(40, random_state=1).index
+    other = own.map(dict(zip("ABCD", "BCDA", strict=True)))
+    row = replies_of(given.assign(answer=own.where(~given.index.isin(rows), other)), synthetic)
+    assert (row["flag"], row["value"]) == ("ok", 40 / 6400)
+
+
+def test_letters_of_a_better_parser_are_not_asked_about(honest, synthetic):
+    """The reply names the stored letter too, and is read as another one."""
+    own, key = honest[0]["answer"], honest[0]["answer_key"]
+    given = honest[0].assign(answer_raw="The answer is (" + own + ").")
+    rows = given.index[own != key][:40]
+    given.loc[rows, "answer"] = key[rows]
+    given.loc[rows, "answer_raw"] += " I mean " + key[rows] + "."
+    assert replies_of(given, synthetic)["flag"] == "ok"
+
+
+def replies_of(given, benchmark):
+    table = screen(given, benchmarks=[benchmark]).to_frame()
+    return table.set_index("check").loc["stored_replies"]
+
+
 def test_few_wrong_marks_and_those_of_a_corrected_key_do_not_block(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     corrected = honest[0]["item_id"] < "item-120"
