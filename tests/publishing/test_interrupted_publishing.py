@@ -87,7 +87,9 @@ def test_an_interruption_ends_with_130_and_leaves_no_trace(answers, temporary, t
     process = start(answers, site, temporary)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    # If the signal arrives while Python runs a text as code, as dataclasses do, Python ends itself
+    # with the signal. A shell shows 130 for both.
+    assert process.returncode in (130, -signal.SIGINT), err
     assert (out, err) == ("", "interrupted\n")
     assert not list(site.rglob("*"))
     assert list(temporary.iterdir()) == []
