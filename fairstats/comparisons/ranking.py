@@ -640,8 +640,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         copies = {name: own.copies for name, own in groups_of(rows).items()}
         cells = np.concatenate(
             [
-                _few_bytes(_added_up(_cells(rows.rows(here), pairs, steps, copies=copies), pairs))
-                for here in _blocks(len(rows.unit))
+                _few_bytes(_added_up(_cells(block, pairs, steps, copies=copies), pairs))
+                for block in rows.blocks(_BLOCK)
             ]
         )
         unranked[str(names[unit])] = cells[cells.any(axis=(1, 2))]
@@ -682,14 +682,14 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     def tallies(model: str) -> IntArray:
         most, span = int(used[columns[model]]), board.span(ranked[columns[model]])
         own, parts = place[span], []
-        for here in _blocks(len(items)):
-            asked_for = any_asked[here]
+        for start in range(0, len(items), _BLOCK):
+            asked_for = any_asked[start : start + _BLOCK]
             table = np.zeros((*asked_for.shape, len(TALLIES)), dtype=np.int64)
-            low, high = span.start + np.searchsorted(own, [here.start, here.stop])
+            low, high = span.start + np.searchsorted(own, [start, start + _BLOCK])
             at = place[low:high]
             # Every item has as many samples; those that it lacks are missing.
             cells = _cells(board.rows(slice(low, high)), pairs, steps, samples=most)
-            table[at - here.start] = cells * any_asked[at][..., None]
+            table[at - start] = cells * any_asked[at][..., None]
             lacking = asked_for * most**2 * steps - table[..., _N]
             parts.append(_few_bytes(_added_up(table + all_missing(lacking), pairs)))
         return np.concatenate(parts)
@@ -705,11 +705,6 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     return RankItems(
         benchmark, models, tallies, clusters, common, unranked, why, notes, uninformative
     )
-
-
-def _blocks(rows: int) -> list[slice]:
-    """Cut so many rows, at least one, into blocks."""
-    return [slice(start, start + _BLOCK) for start in range(0, max(rows, 1), _BLOCK)]
 
 
 def _few_bytes(tallies: IntArray) -> npt.NDArray[np.signedinteger[Any]]:

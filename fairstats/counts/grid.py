@@ -6,7 +6,7 @@ the grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -171,6 +171,11 @@ class Grid:
             item=self.item[there] if len(self.item) else self.item,
             cluster=self.cluster[there] if len(self.cluster) else self.cluster,
         )
+
+    def blocks(self, size: int) -> Iterator[Grid]:
+        """Yield the rows in blocks of so many, at least one, to limit memory."""
+        for start in range(0, max(len(self.unit), 1), size):
+            yield self.rows(slice(start, start + size))
 
     def joined(self, columns: npt.NDArray[np.int64]) -> Grid:
         """Join the rows of an answer set that have the same values in these columns, (rows, k).

@@ -204,8 +204,7 @@ def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame
     policy = missing or grid.benchmark.missing
     counting: CountingPolicy = "incorrect" if policy == "incorrect" else "complete"
     # In blocks: the outcomes of an item need many times the bytes of its marks.
-    starts = range(0, max(len(grid.unit), 1), _BLOCK)
-    parts = [_block_marks(grid.rows(slice(start, start + _BLOCK)), counting) for start in starts]
+    parts = [_block_marks(block, counting) for block in grid.blocks(_BLOCK)]
     there = [one.name for one in grid.benchmark.varied if any(one.name in part for part in parts)]
     return pd.concat(parts).reindex(columns=there)
 

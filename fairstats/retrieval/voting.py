@@ -252,31 +252,30 @@ class _Votes:
 
 def _votes(grid: Grid, unit: int) -> _Votes | None:
     """Return the votes of an answer set, or None if it was asked no demographic variant."""
-    span = grid.span(unit)
-    own = [place for (attribute, _), place in grid.columns.items() if attribute != BASELINE]
+    columns = [place for (attribute, _), place in grid.columns.items() if attribute != BASELINE]
     parts = []
     # In blocks of rows: the places of all answers would be much larger than the votes.
-    for start in range(span.start, span.stop, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, span.stop))
-        part = _block_votes(grid, rows, own, len(grid.options))
-        parts.append(replace(part, row=part.row + (start - span.start)))
+    for number, block in enumerate(grid.of_unit(unit).blocks(_BLOCK)):
+        part = _block_votes(block, columns)
+        parts.append(replace(part, row=part.row + number * _BLOCK))
     found = _Votes(
         *(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(_Votes))
     )
     return found if len(found.row) else None
 
 
-def _block_votes(grid: Grid, rows: slice, own: list[int], size: int) -> _Votes:
-    given, numbers = grid.answers[rows][:, own], grid.numbers[rows][:, own]
+def _block_votes(grid: Grid, columns: list[int]) -> _Votes:
+    """Return the votes of some rows of an answer set, none if these variants were not asked."""
+    given, numbers = grid.answers[:, columns], grid.numbers[:, columns]
     row, variant, turn = np.nonzero(given != NOT_ASKED)
     answer, number = given[row, variant, turn], numbers[row, variant, turn]
     samples, place = np.unique(number, return_inverse=True)
     votes, vote = np.unique(row * len(samples) + place, return_inverse=True)
-    there = answer >= 0
+    size, there = len(grid.options), answer >= 0
     cells = vote[there] * size + answer[there]
     counts = np.bincount(cells, minlength=len(votes) * size).reshape(-1, size)
     most, asked = counts.max(axis=1), votes // max(len(samples), 1)
-    key = grid.key[rows][asked].astype(np.int64)
+    key = grid.key[asked].astype(np.int64)
     return _Votes(
         asked,
         samples[votes % max(len(samples), 1)],
