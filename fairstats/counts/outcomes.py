@@ -20,6 +20,7 @@ from fairstats.counts.patterns import (
     GroupAnswers,
     IntArray,
     common_copies,
+    pooled_attributes,
     pooled_pairs,
     sums_by_unit,
 )
@@ -306,8 +307,7 @@ def _patterns_of(
             yield (name, *pair), own.grid, own.pair(pair)
     copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
     parts: list[tuple[Grid, IntArray]] = []
-    for start in range(0, len(grid.unit), _BLOCK):
-        block = grid.rows(slice(start, start + _BLOCK))
+    for block in grid.blocks(_BLOCK):
         rows, cells = _pooled_patterns(block, groups_of(block), copies, number)
         if len(cells):
             parts.append(_joined_patterns(rows, cells))
@@ -371,7 +371,7 @@ def _pooled_patterns(
 
 def _pooled_copies(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
     """Return the number of pairs that share an answer, if all demographic pairs are pooled."""
-    own = [groups[name] for name in {a.name for a, _ in pooled_pairs(grid.benchmark)} & set(groups)]
+    own = [groups[name] for name in pooled_attributes(grid.benchmark) & set(groups)]
     if not own:
         return np.ones(len(grid.units), dtype=np.int64)
     unit, samples = (

@@ -274,6 +274,11 @@ def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]
     ]
 
 
+def pooled_attributes(benchmark: Benchmark) -> set[str]:
+    """Return the names of the attributes in `pooled_pairs`, by which models also rank."""
+    return {attribute.name for attribute, _ in pooled_pairs(benchmark)}
+
+
 def sums_by_unit(unit: IntArray, table: npt.NDArray[Any], units: int) -> npt.NDArray[Any]:
     """Add the rows of a table up by answer set; `unit` is ascending."""
     found = np.zeros((units, *table.shape[1:]), dtype=table.dtype)

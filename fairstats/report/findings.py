@@ -15,7 +15,7 @@ from fairstats._lib.formatting import capital, level, listed, number_word, p_val
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
-from fairstats.counts.patterns import pooled_pairs
+from fairstats.counts.patterns import pooled_attributes
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
@@ -469,8 +469,7 @@ class Findings:
     @property
     def _ranking(self) -> pd.DataFrame:
         """Return the gaps by which models rank: not those of crossed groups."""
-        ranking = {attribute.name for attribute, _ in pooled_pairs(self.board.benchmark)}
-        return self.gaps[self.gaps["attribute"].isin(ranking)]
+        return self.gaps[self.gaps["attribute"].isin(pooled_attributes(self.board.benchmark))]
 
     @property
     def _one(self) -> str:

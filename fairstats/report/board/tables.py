@@ -13,7 +13,7 @@ from markupsafe import Markup
 from fairstats._lib.formatting import capital, decimal, percent
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.counts.patterns import pooled_pairs
+from fairstats.counts.patterns import pooled_attributes
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import (
@@ -122,7 +122,7 @@ def _of_panel(own: AnswerSet, panel: Panel, metric: str) -> str:
 
 def _mean_size(own: AnswerSet) -> str:
     """Return the mean AD of the pairs by which models rank; their signs do not cancel out."""
-    ranking = {attribute.name for attribute, _ in pooled_pairs(own.benchmark)}
+    ranking = pooled_attributes(own.benchmark)
     sizes = [pair.value("ad") for pair in own.pairs if pair.attribute in ranking]
     mean = pd.Series(sizes, dtype=float).mean()
     return NONE if pd.isna(mean) else share(mean)
