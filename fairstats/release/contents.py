@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import unique_slugs
+from fairstats._lib.safe_names import file_sha256, unique_slugs
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.eligibility import ALONE
@@ -291,9 +291,7 @@ class Release:
         folder, content = self.path / "benchmarks", hashlib.sha256()
         for file in sorted(folder.rglob("*")):
             if file.is_file() and not file.is_symlink():
-                with file.open("rb") as opened:
-                    digest = hashlib.file_digest(opened, "sha256").hexdigest()
-                content.update(f"{digest} {file.relative_to(folder)!r}\n".encode())
+                content.update(f"{file_sha256(file)} {file.relative_to(folder)!r}\n".encode())
         return dict(_benchmarks(folder, content.digest()))
 
     @cached_property

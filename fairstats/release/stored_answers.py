@@ -24,7 +24,7 @@ from fairstats.answers.benchmark_checks import (
     part_problems,
     same_looking_problems,
 )
-from fairstats.answers.engine_frames import UNIT_COLUMNS, count_rows, distinct
+from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows, distinct
 from fairstats.answers.engines import READ_COLUMNS, engine_problems, file_columns, scan_answers
 from fairstats.answers.files import answer_files, write_parquet
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
@@ -145,9 +145,11 @@ def refuse_unread(files: Iterable[Path]) -> None:
 
 def _parts(rows: Any) -> Iterator[pd.DataFrame]:
     """Yield sorted rows in parts that end with an item, always the same ones."""
+    import narwhals as nw
+
     waiting = pd.DataFrame()
-    for batch in rows.to_arrow_reader(PART_ROWS // 5):
-        waiting = pd.concat([waiting, batch.to_pandas()], ignore_index=True)
+    for batch in batches(nw.from_native(rows).lazy(), PART_ROWS // 5):
+        waiting = pd.concat([waiting, batch], ignore_index=True)
         while len(waiting) > PART_ROWS:
             end = _last_start(waiting.iloc[: PART_ROWS + 1])
             yield waiting.iloc[:end].reset_index(drop=True)
