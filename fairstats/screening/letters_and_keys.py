@@ -149,8 +149,8 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     another letter of several, or read none. If options were asked in a shuffled order, the stored
     letter is that of the benchmark's order, and most replies have another one: then a set is not
     blocked either. Nor are decisions, levels and scores. Such letters are also asked about if they
-    are the key more often than those of the replies. Returns None if no reply
-    is stored, or none is readable and no answer is stored with one.
+    are the key more often than those of the replies. Returns None if no reply is stored, or none is
+    readable and no answer is stored with one.
     """
     if "answer_raw" not in rows:
         return None
