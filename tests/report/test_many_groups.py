@@ -15,7 +15,7 @@ from fairstats.release.contents import Board
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.board.charts import measures_of
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.page import overview_table
+from fairstats.report.board.page import _show_tables, overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
 from fairstats.report.charts.rows import MOST_CHARTED
@@ -92,6 +92,11 @@ def test_overview_table_has_the_mean_size_of_gaps_in_which_signs_do_not_cancel_o
     sizes = [abs(pair.gap.estimate) for pair in figures.sets[0].pairs]
     assert row["ad0"].strip() == f"{np.mean(sizes):.1f}"
     assert "Mean size" in table.as_raw_html()
+
+
+def test_caption_names_no_interval_of_the_mean_size(figures, own, drawn):
+    text = drawn(lambda release: _show_tables(figures, release, name="t"), own.release)
+    assert "The mean size of AD, and CFR with its 95% interval." in text
 
 
 def test_extreme_p_and_h_are_those_of_the_pairs_and_not_of_the_average(figures):

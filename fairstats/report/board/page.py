@@ -346,14 +346,17 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     which = board_label(board, release)
     if len(release.benchmarks) > 1:
         which = f"{board.benchmark.title}, {which}"
-    kind, their = board.benchmark.kind, limits_note(release).replace("its", "their")
+    kind, its = board.benchmark.kind, limits_note(release)
     shown = "AD" if kind == CHOICE else capital(f"{noun(kind)}s")
-    limits = f"{capital(which)}. {shown} and CFR with {their}."
+    limits = f"{capital(which)}. {shown} and CFR with {its.replace('its', 'their')}."
+    # A mean size of many gaps has no limits.
+    sizes = f"{capital(which)}. The mean size of AD, and CFR with {its}."
+    whole = sizes if kind == CHOICE and figures.many else limits
     of, there = ("an uneven split of right answers", "both versions had the same effect")
     if kind != CHOICE:
         of, there = "differences", "the groups made none"
     caption = (
-        f"{limits} {capital(named_test(kind))} p: how surprising such {of} would be if {there}"
+        f"{whole} {capital(named_test(kind))} p: how surprising such {of} would be if {there}"
         f"{_adjusted(figures)}."
     )
     tables = {"all": (overview_table(figures, name=f"{name}-all"), caption)}
