@@ -43,6 +43,7 @@ MIXED = {
     "endpoint": "groups were answered by different endpoints",
     "max_tokens": "groups were answered with different limits of tokens",
 }
+SAME_PROMPTS = "groups were asked with the same prompts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,6 +391,8 @@ def _mixed(
             table = opened.once(("rows by", name), partial(count_rows, opened.frame, [*keys, name]))
         if table[name].nunique(dropna=False) > 1:
             found[(found == "") & _apart(table, name, benchmark, units)] = text
+    if "prompt_sha256" in there:
+        found[(found == "") & _same_prompts(opened, benchmark, units)] = SAME_PROMPTS
     return found
 
 
@@ -405,6 +408,32 @@ def _apart(
     shares = rows.div(rows.sum(axis=1), axis=0).groupby(level=keys[:-1])
     apart = (shares.max() - shares.min()).max(axis=1).groupby(level=list(UNIT_COLUMNS)).max()
     found = apart.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
+    return np.asarray(np.nan_to_num(found) > benchmark.largest_missing)
+
+
+def _same_prompts(
+    opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame
+) -> npt.NDArray[np.bool_]:
+    """Return the answer sets in which groups of many items share a prompt, which then names none.
+
+    In a control, the same prompt may be asked again.
+    """
+    import narwhals as nw
+
+    own = opened.frame.filter(
+        nw.col("benchmark") == benchmark.name,
+        nw.col("attribute").is_in([one.name for one in benchmark.varied]),
+        ~nw.col("prompt_sha256").is_null(),
+    )
+    keys = [*UNIT_COLUMNS, "attribute"]
+    groups, prompts = (
+        count_rows(own.group_by(*keys, "item_id", column).agg(nw.len()), keys)
+        .set_index(keys)["rows"]
+        .sort_index()
+        for column in ("group", "prompt_sha256")
+    )
+    shared = (1 - prompts / groups).groupby(level=list(UNIT_COLUMNS)).max()
+    found = shared.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
     return np.asarray(np.nan_to_num(found) > benchmark.largest_missing)
 
 

@@ -11,9 +11,18 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import text_sha256
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, grid, item_grid, joined_grid
+from fairstats.counts.grid import (
+    MISSING,
+    NOT_ASKED,
+    SAME_PROMPTS,
+    Grid,
+    grid,
+    item_grid,
+    joined_grid,
+)
 from tests.make_answers import make_answers
 
 ENGINES = ["pandas", "pyarrow", "duckdb", "polars lazy", "pyspark"]
@@ -116,6 +125,24 @@ def test_grid_of_every_engine_is_that_in_memory(engine, two_benchmarks, wide, in
             np.testing.assert_array_equal(getattr(found, column), getattr(own, column), column)
         there = own.answers != NOT_ASKED
         np.testing.assert_array_equal(found.numbers[there], own.numbers[there])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_answer_sets_whose_groups_share_prompts_are_found(engine, wide, in_engine):
+    answers = pd.concat([drawn(wide, [0], seed=3, models=1).assign(model=name) for name in "abc"])
+    cases = answers["item_id"] + answers["attribute"]
+    answers["prompt_sha256"] = (cases + answers["group"]).map(text_sha256)
+    neutral = answers["model"] == "b"
+    # A control asks the same prompt again, and of "c" no prompt is known.
+    again = answers["attribute"] == "sex"
+    answers["prompt_sha256"] = answers["prompt_sha256"].mask(
+        neutral | again, cases.map(text_sha256)
+    )
+    answers.loc[answers["model"] == "c", "prompt_sha256"] = None
+    control = replace(wide.attributes["sex"], control=True)
+    declared = replace(wide, attributes=wide.attributes | {"sex": control})
+    found = grid(in_engine(answers, engine), benchmarks=[declared])["wide"]
+    assert found.mixed.tolist() == ["", "", SAME_PROMPTS, SAME_PROMPTS, "", ""]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats import InputError
+from fairstats._lib.safe_names import text_sha256
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.gate import gate, gate_lines, only_to
 from fairstats.estimates.limits import Limits
@@ -286,6 +287,19 @@ def test_groups_answered_under_different_settings_are_no_pass(fair, check, colum
     # The same mixture in all groups.
     late = fair["item_id"].rank(method="dense") > 200
     assert results(check(fair.assign(**{column: np.where(late, *values)}))) == ["pass"]
+
+
+def test_groups_asked_with_the_same_prompts_are_no_pass(fair, check):
+    cases = fair["item_id"] + fair["attribute"]
+    prompts = (cases + fair["group"]).map(text_sha256)
+    assert results(check(fair.assign(prompt_sha256=prompts))) == ["pass"]
+    # One prompt for all groups of an item: no group was named. Of a few items, it is a mistake.
+    neutral = cases.map(text_sha256)
+    few = fair["item_id"].rank(method="dense") <= 5
+    assert results(check(fair.assign(prompt_sha256=prompts.mask(few, neutral)))) == ["pass"]
+    table = check(fair.assign(prompt_sha256=neutral))
+    assert results(table) == ["cannot tell"]
+    assert table["reason"].str.contains("groups were asked with the same prompts").all()
 
 
 def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark):
