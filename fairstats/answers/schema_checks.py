@@ -365,8 +365,11 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
         ],
         ignore_index=True,
     )
-    repeated = rows[rows.duplicated(keys)]
-    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first", "_snapshot": "_other"})
+    again = rows.duplicated(keys)
+    if not again.any():
+        return []
+    repeated = rows[again]
+    first = rows[~again].rename(columns={"_path": "_first", "_snapshot": "_other"})
     first = first.drop(columns="_row")
     problems = []
     for (path, earlier), group in repeated.merge(first, on=keys).groupby(["_path", "_first"]):

@@ -282,7 +282,8 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     table = frame.select(*TEXT_COLUMNS, "sample").collect().to_pandas()
     codes, names = {}, {}
     for name in table:
-        codes[name], names[name] = pd.factorize(table[name], sort=True)
+        found, names[name] = pd.factorize(table[name], sort=True)
+        codes[name] = found.astype(np.min_scalar_type(-len(names[name]) - 1))
     number = np.zeros(len(table), dtype=np.int64)
     for name in UNIT_COLUMNS:
         number = number * len(names[name]) + codes[name]
