@@ -203,7 +203,7 @@ def main() -> None:
     )
     parser.add_argument("--answers", type=int, default=100_000_000, help="at least so many")
     parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
-    parser.add_argument("--memory-limit", default="2GB", help="DuckDB's (2GB)")
+    parser.add_argument("--memory-limit", default="300MB", help="DuckDB's (300MB)")
     chosen = parser.parse_args()
     an_item = len(MODELS) * len(VERSIONS) * len(STRATEGIES) * len(VARIANTS)
     keys = np.random.default_rng(0).integers(0, len(OPTIONS), math.ceil(chosen.answers / an_item))

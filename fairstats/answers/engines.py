@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 #: The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster", "collector")
+_MOST_THREADS = 4
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -272,6 +273,8 @@ def _in_duckdb(
         "temp_directory": spill,
         # Counts do not depend on the order of rows, and preserving it takes memory.
         "preserve_insertion_order": False,
+        # Each thread needs part of the memory: 32 run out of 300 MB.
+        "threads": min(_MOST_THREADS, os.cpu_count() or 1),
     }
     try:
         connection = duckdb.connect(config=settings)

@@ -40,8 +40,6 @@ from fairstats.vignettes.measures import check_measures
 if TYPE_CHECKING:
     from fairstats.publishing.signing_keys import TrustedKey
 
-#: DuckDB's, for answers in several files; more is written to the temporary folder.
-_MEMORY_LIMIT = "300MB"
 #: The facts that a release cannot prove about itself.
 _CLAIMS = (
     "not checked: what the manifest states about time, sources and software; texts of the vignettes"
@@ -384,12 +382,7 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
             refuse_hidden_columns(path)
     answers: pd.DataFrame | StoredAnswers
     if release.answers_folder.is_dir():
-        answers = store_answers(
-            release.answers_folder,
-            store,
-            benchmarks=release.benchmarks,
-            memory_limit=_MEMORY_LIMIT,
-        )
+        answers = store_answers(release.answers_folder, store, benchmarks=release.benchmarks)
         units = answers.units
     else:
         answers = units = read_answers(release.answers_path)

@@ -328,6 +328,13 @@ def test_a_memory_limit_that_cannot_be_kept_is_an_input_error(limit, said, answe
     assert said in str(problem)
 
 
+def test_threads_that_share_the_memory_do_not_grow_with_the_cores(answers, tmp_path, monkeypatch):
+    path = write_answers(answers, tmp_path / "answers.parquet")
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    query = "SELECT current_setting('threads')"
+    assert scan_answers(path).query("answers", query).fetchall() == [(4,)]
+
+
 def test_spark_that_is_not_installed_is_named_with_its_extra(answers, tmp_path, monkeypatch):
     path = write_answers(answers, tmp_path / "answers.parquet")
     monkeypatch.setitem(sys.modules, "pyspark", None)
