@@ -160,6 +160,13 @@ def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(
     assert recommendation(same) == "Do not judge Model-1 by this test: every answer is “A”."
 
 
+def test_recommendation_repeats_a_caution(release):
+    equal = changed(answer_sets(release, "Model-1")[0], "verdict", [E, E, E])
+    why = "99.0% of answers are “A”: answers that seldom vary also seldom vary with the group"
+    careful = changed(equal, "verdict_reason", [why, None, None])
+    assert recommendation(careful).startswith("Before use, find out why answers hardly vary")
+
+
 def test_largest_disparity_on_slanted_text_names_who_loses(release):
     first = answer_sets(release, "Model-1")[0]
     shown = changed(changed(first, "verdict", [D, D, U]), "estimate", [0.1, -0.2, 0.3])

@@ -201,6 +201,7 @@ def recommendation(answers: AnswerSet) -> str:
         "beyond": any(low > margin or high < -margin for low, high in limits),
         "missing": bool(robustness(answers).open),
         "uninformative": bool(unclear) and all(why.values()),
+        "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.
     named = {"model": answers.model, "why": _in_short(next(iter(why.values()), ""), answers)}
