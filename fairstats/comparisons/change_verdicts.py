@@ -135,7 +135,7 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
         )
 
     worst, best = turned("ci_low", "ci_high")
-    # A bootstrap interval is too narrow if few items changed, so the test has to agree.
+    # An interval is only approximate, so the test has to agree.
     tested = judged["p_pair_adjusted"] <= alpha
     won, lost = (tested & all_of(side) for side in (worst > 0, best < 0))
     worst, best = turned("lowest", "highest")

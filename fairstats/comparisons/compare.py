@@ -115,7 +115,7 @@ def compare(
         items that both models were asked, and every row is marked. Between versions of a benchmark
         there is no verdict, since the questions differ too.
     n_resamples, rng
-        For resampling, if there is no exact distribution (see Notes).
+        The number of random swaps and their generator, if a test is not exact (see Notes).
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in.
 
@@ -152,14 +152,11 @@ def compare(
 
     Notes
     -----
-    Items are resampled, each with all of its answers from both models. Under ``common`` no answer
-    is missing, so intervals are exact bootstrap ones and tests are exact, without a seed. The tests
-    swap the two models' answers item by item, see `fairstats.comparisons.model_differences`. If an
-    answer is missing, items are resampled, and swapped, `n_resamples` times with `rng`.
-
-    If the benchmark declares clusters, the tests swap whole clusters. Intervals for clusters, and
-    those of decisions, levels and scores, are Student's t with a cluster-robust variance, at least
-    as wide as a score interval. They hold for few units of unequal size.
+    Intervals are Student's t over items, or clusters, with a cluster-robust variance. They are at
+    least as wide as a score interval, and so hold if few items change. The tests swap the two
+    models' answers item by item, or cluster by cluster, see
+    `fairstats.comparisons.model_differences`. Under ``common`` no answer is missing, and tests are
+    exact. If one is, items are swapped `n_resamples` times with `rng`.
 
     "Win-win" asserts several changes at once. It is tested by an intersection-union test. The
     hypothesis that at least one change is absent is rejected if all tests reject. So the largest of
@@ -167,9 +164,8 @@ def compare(
 
     References
     ----------
-    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 3.8; Berger (1982),
-    Technometrics 24:295-300, for intersection-union tests. The estimands are those of FairMedQA,
-    table 2.
+    Berger (1982), Technometrics 24:295-300, for intersection-union tests. The estimands are those
+    of FairMedQA, table 2.
 
     Examples
     --------

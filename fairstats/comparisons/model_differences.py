@@ -15,16 +15,12 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular, TestResult
 from fairstats.benchmarks.kinds import CHOICE, KINDS, Kind
-from fairstats.inference.bootstrap import acceleration_of, interval_of_law
 from fairstats.inference.clustered_answers import (
     LARGEST_EXACT_SUM,
     MOST_ON_GRID,
     flip_test,
     sign_flip_test,
 )
-from fairstats.inference.exact_sums import discrete_law
-from fairstats.inference.intervals import tango
-from fairstats.inference.item_bootstrap import mean_interval, resample_clusters
 from fairstats.inference.unit_means import GroupSums, contrast
 
 IntArray = npt.NDArray[np.int64]
@@ -78,7 +74,7 @@ def model_difference(
     rng: np.random.Generator | int = 1,
     few_units: bool = False,
 ) -> ModelDifference:
-    r"""Compute the difference between two models in a metric, with items resampled.
+    r"""Compute the difference between two models in a metric on the same items.
 
     Parameters
     ----------
@@ -90,9 +86,9 @@ def model_difference(
     alpha : float
         1 − confidence level.
     n_resamples, rng
-        For missing answers, see Notes.
+        The number of random swaps, if answers are missing, and their generator.
     few_units : bool
-        Whether intervals must hold for few units of unequal size.
+        Whether units are few and of unequal size, and so tested on a fine scale.
 
     Returns
     -------
@@ -100,13 +96,10 @@ def model_difference(
 
     Notes
     -----
-    If all items have the same number of answers (none is missing), accuracy and CFR are means of
-    one whole number per item. The interval is then the exact BCa bootstrap of that mean. If not,
-    items are resampled with `rng`.
-
-    With `few_units`, intervals of accuracy, CFR and the signed difference are those of
+    Intervals of accuracy, CFR and the signed difference are those of
     `fairstats.inference.unit_means`: Student's t with a cluster-robust variance (CR2), at least
-    Tango's score interval with effective counts. They need no resampling.
+    Tango's score interval with effective counts. The BCa bootstrap of items covers in 85 to 91% if
+    only a few of 60 or 100 items change.
 
     The test swaps the two models' answers item by item. If each item has equally many answers of
     both models, and of both groups, a swap changes no denominator. The distribution over all swaps
@@ -115,7 +108,7 @@ def model_difference(
     the distribution can be computed, usually accurate to 0.1% or better. The test is valid for any
     weights. If answers of one model are missing, the swaps are drawn with `rng`.
 
-    AD is not such a mean: \|D\| has a kink at 0, where its bootstrap fails. But given the signs s,
+    AD is not such a mean: \|D\| has a kink at 0, where such an interval fails. But given the signs s,
     t of the two models' differences it is one: \|D_new\| − \|D_old\| = t D_new − s D_old. Each
     choice of signs gives the hypothesis "the two are equal, and s and t are the signs". It is
     tested by swapping, with 99% of the level, and by the exact tests of the signs, with 1%. The
@@ -148,9 +141,9 @@ def model_difference(
     cells, many = _kinds(old, new)
     if figure is ad:
         evidence = _sign_evidence(both, few_units).ravel()
-        low, high, method = ad_interval(cells, many, evidence, estimate, alpha, resampling)
+        low, high, method = ad_interval(cells, many, evidence, estimate, alpha)
     else:
-        low, high, method = item_interval(cells, many, figure, alpha, resampling)
+        low, high, method = item_interval(cells, many, figure, alpha)
         low, high = max(low, -furthest), min(high, furthest)
     if 0.5 ** int(many.sum()) > alpha:
         # The smallest mid-p of n items: all change in one direction, and half of either extreme
@@ -263,7 +256,7 @@ def _quotient(part: IntArray, whole: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The number of resamples, or of random swaps, and their generator; whether units are few."""
+    """The number of random swaps and their generator; whether units are few."""
 
     n: int
     rng: np.random.Generator | int
@@ -271,38 +264,17 @@ class Resampling:
 
 
 def item_interval(
-    cells: IntArray, many: IntArray, figure: Figure, alpha: float, resampling: Resampling
+    cells: IntArray, many: IntArray, figure: Figure, alpha: float
 ) -> tuple[float, float, str]:
-    """Return a BCa bootstrap of items: exact if no answers are missing, resampled if some are.
-
-    For few units, return limits that hold for these.
-    """
-    if resampling.few_units:
-        groups = [
-            (_group(cells, many, side, pair, place), weight / cells.shape[2])
-            for side, sign in ((1, 1), (0, -1))
-            for pair in range(cells.shape[2])
-            for place, weight in _means(figure, sign)
-        ]
-        found = contrast(groups, (0.0, 1.0), alpha)
-        return float(found.ci_low), float(found.ci_high), str(found.method)
-    exact = _per_item(cells, figure)
-    if exact is not None:
-        change, scale, largest = exact
-        found = mean_interval(change, many, largest=largest, alpha=alpha)
-        return float(found.ci_low) / scale, float(found.ci_high) / scale, str(found.method)
-    flat, statistic = cells.reshape(len(cells), -1), _statistic(cells, figure)
-    estimate = float(statistic((many @ flat)[None])[0])
-    resampled = resample_clusters(flat, many, statistic, resampling.n, resampling.rng)
-    if np.isnan(resampled).any():
-        return -1.0, 1.0, "none (a resample has no answers for a group)"
-    if np.ptp(resampled) == 0:
-        half = float(tango(int(many.sum()), 0, 0, 0, alpha=alpha).ci_high)
-        return estimate - half, estimate + half, "tango (the resamples do not vary)"
-    acceleration = acceleration_of(flat, many, statistic)
-    law = discrete_law(resampled)
-    low, high, method = interval_of_law(law, estimate, acceleration, "bca", alpha)
-    return low, high, f"bootstrap {method}, {resampling.n} resamples"
+    """Return limits over items, or clusters, that hold if few of them change."""
+    groups = [
+        (_group(cells, many, side, pair, place), weight / cells.shape[2])
+        for side, sign in ((1, 1), (0, -1))
+        for pair in range(cells.shape[2])
+        for place, weight in _means(figure, sign)
+    ]
+    found = contrast(groups, (0.0, 1.0), alpha)
+    return float(found.ci_low), float(found.ci_high), str(found.method)
 
 
 def _means(figure: Figure, sign: int) -> list[tuple[int, float]]:
@@ -319,17 +291,6 @@ def _group(cells: IntArray, many: IntArray, side: int, pair: int, place: int) ->
     return GroupSums(sums, sizes, many.astype(np.float64))
 
 
-def _per_item(cells: IntArray, figure: Figure) -> tuple[IntArray, int, int] | None:
-    """Return an item's change, its scale and largest value; None if answers are missing."""
-    answers, size = np.unique(cells[..., [1, 3, 5]]), cells.shape[2]
-    if len(answers) > 1:
-        return None
-    values = _values(cells, figure)
-    change = (values[:, 1] - values[:, 0]).sum(axis=-1)
-    scale = int(answers[0]) * size * (2 if figure is accuracy else 1)
-    return change, scale, scale * (2 if figure is signed else 1)
-
-
 def _values(cells: IntArray, figure: Figure) -> IntArray:
     """Return each kind's contribution to a metric's numerator, (kinds, old and new, pairs)."""
     if figure is cfr:
@@ -337,16 +298,6 @@ def _values(cells: IntArray, figure: Figure) -> IntArray:
     if figure is accuracy:
         return cells[..., 0] + cells[..., 2]
     return cells[..., 0] - cells[..., 2]
-
-
-def _statistic(cells: IntArray, figure: Figure) -> Callable[[IntArray], FloatArray]:
-    """Return the difference of the models as a function of summed cells, flattened."""
-
-    def compute(totals: IntArray) -> FloatArray:
-        sums = totals.reshape(*totals.shape[:-1], *cells.shape[1:])
-        return figure(sums[..., 1, :, :]) - figure(sums[..., 0, :, :])
-
-    return compute
 
 
 #: Tests of comparisons by swapping: the places of two models, (tests, 2), and the signs of their
@@ -553,13 +504,12 @@ def ad_interval(
     evidence: FloatArray,
     estimate: float,
     alpha: float,
-    resampling: Resampling,
 ) -> tuple[float, float, str]:
     """Return the union of the intervals over the signs compatible with the differences' limits."""
     # A fifth of alpha is spent on the range of each difference, and so on its sign.
     error = alpha / 5
     lows, highs, methods = [], [], []
-    limits = _own_limits(cells, many, error, resampling.few_units)
+    limits = _own_limits(cells, many, error)
     # A sign counts as known if its exact test shows it, at `error` over all of them.
     unknown = 2 * np.abs(evidence) > error / len(evidence)
     if 2 ** int(unknown.sum()) > MOST_CHOICES:
@@ -568,9 +518,7 @@ def ad_interval(
         low, high = max(low, -float(old_most)), min(high, float(new_most))
         return min(low, estimate), max(high, estimate), "normal, bounded over the signs"
     for signs in _observed(evidence) * _flips(unknown):
-        low, high, method = item_interval(
-            _turned(cells, signs), many, signed, alpha - error, resampling
-        )
+        low, high, method = item_interval(_turned(cells, signs), many, signed, alpha - error)
         old, new = signs.reshape(2, -1)
         # With these signs, |D| is at most the difference's limit on that side.
         furthest = [
@@ -708,22 +656,14 @@ def _paired_change(sums: IntArray) -> IntArray:
     return np.where(sums[..., 1] == sums[..., 3], sums[..., 0] - sums[..., 2], 0)
 
 
-def _own_limits(cells: IntArray, many: IntArray, error: float, few: bool) -> FloatArray:
+def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
     """Return simultaneous limits of each difference, of shape (2, pairs, 2)."""
-    size, each = cells.shape[2], int(cells[..., [1, 3]].max())
+    size = cells.shape[2]
     limits = np.empty((2, size, 2))
     for model, pair in np.ndindex(2, size):
-        if few:
-            sides = [
-                (_group(cells, many, model, pair, at), sign) for at, sign in ((0, 1.0), (2, -1.0))
-            ]
-            own = contrast(sides, (0.0, 1.0), error / (2 * size))
-            limits[model, pair] = [float(own.ci_low), float(own.ci_high)]
-            continue
-        change = _paired_change(cells[:, model, pair])
-        found = mean_interval(change, many, largest=each, alpha=error / (2 * size))
-        answers = max(int(many @ cells[:, model, pair, 1]), 1) / max(int(many.sum()), 1)
-        limits[model, pair] = [float(found.ci_low) / answers, float(found.ci_high) / answers]
+        sides = [(_group(cells, many, model, pair, at), sign) for at, sign in ((0, 1.0), (2, -1.0))]
+        own = contrast(sides, (0.0, 1.0), error / (2 * size))
+        limits[model, pair] = [float(own.ci_low), float(own.ci_high)]
     return limits
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multinomial
 
 from fairstats.comparisons import model_differences
 from fairstats.comparisons.model_differences import (
@@ -20,9 +21,9 @@ from fairstats.comparisons.model_differences import (
     model_difference,
     model_p_values,
 )
-from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.unit_means import unit_mean
 
 RNG = np.random.default_rng(1)
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "disparity_changes.csv")
@@ -42,11 +43,12 @@ OLD, NEW = answered(400, 0.8, 0.7), answered(400, 0.85, 0.82)
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
 def test_interval_equals_that_of_resampled_items(figure):
     found = model_difference(OLD, NEW, figure)
-    assert "bootstrap bca, exact" in found.method
+    assert found.method.startswith("CR2 t")
     draws = np.random.default_rng(2).integers(0, 400, (20_000, 400))
     resampled = figure(NEW[draws].sum(axis=1)) - figure(OLD[draws].sum(axis=1))
     low, high = np.quantile(resampled, [0.025, 0.975])
-    # BCa moves a limit by a fraction of the standard error; AD's also allows for other signs.
+    # A score interval may be wider by a fraction of the standard error; AD's also allows for other
+    # signs.
     slack = 0.25 if figure is not ad else 1.5
     assert found.ci_low == pytest.approx(low, abs=slack * resampled.std())
     assert found.ci_high == pytest.approx(high, abs=slack * resampled.std())
@@ -59,9 +61,26 @@ def test_cfr_is_compared_by_mcnemars_test():
     n10, n01 = int((same_new > same_old).sum()), int((same_new < same_old).sum())
     found = model_difference(OLD, NEW, cfr)
     assert found.p_value == pytest.approx(float(mcnemar(n10=n10, n01=n01).p_value))
-    both = int((same_old & same_new).sum())
-    interval = bootstrap_counts([both, n10, n01, 400 - both - n10 - n01])
-    assert (found.ci_low, found.ci_high) == (interval.ci_low, interval.ci_high)
+    interval = unit_mean(same_new - same_old, [1] * 400, limits=(-1, 1))
+    assert (found.ci_low, found.ci_high) == pytest.approx(interval.ci, abs=0.005)
+
+
+@pytest.mark.parametrize(("n", "better", "worse"), [(60, 0.01, 0.005), (100, 0.02, 0.01)])
+@pytest.mark.parametrize(("figure", "answers"), [(accuracy, [1, 1, 0]), (cfr, [0, 0, 1])])
+def test_interval_covers_if_few_items_change(figure, answers, n, better, worse):
+    """The coverage is a sum over the numbers of items that get better and worse."""
+    none = np.zeros((n, 1, 6), dtype=np.int64)
+    none[..., [1, 3, 5]] = 1
+    covered = 0.0
+    for up, down in product(range(10), repeat=2):
+        old, new = none.copy(), none.copy()
+        new[:up, 0, [0, 2, 4]] = answers
+        old[up : up + down, 0, [0, 2, 4]] = answers
+        found = model_difference(old, new, figure)
+        share = [better, worse, 1 - better - worse]
+        is_covered = found.ci_low <= better - worse <= found.ci_high
+        covered += is_covered * multinomial.pmf([up, down, n - up - down], n, share)
+    assert covered >= 0.94
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
@@ -82,12 +101,11 @@ def test_model_compared_with_itself_shows_no_change(figure):
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
-def test_items_are_resampled_with_a_seed_if_an_answer_is_missing(figure):
+def test_items_are_swapped_with_a_seed_if_an_answer_is_missing(figure):
     holes = OLD.copy()
     holes[0, 0] = [0, 0, 1, 1, 0, 0]
     one, other = (model_difference(holes, NEW, figure, n_resamples=4000) for _ in range(2))
     assert one == other
-    assert "bootstrap bca, 4000 resamples" in one.method
     assert "4000 swaps" in one.test
     exact = model_difference(OLD, NEW, figure)
     assert one.ci_low == pytest.approx(exact.ci_low, abs=0.015)
