@@ -108,7 +108,7 @@ def model_difference(
     the distribution can be computed, usually accurate to 0.1% or better. The test is valid for any
     weights. If answers of one model are missing, the swaps are drawn with `rng`.
 
-    AD is not such a mean: \|D\| has a kink at 0, where such an interval fails. But given the signs s,
+    AD is not such a mean: \|D\| has a kink at 0, where such intervals fail. But given the signs s,
     t of the two models' differences it is one: \|D_new\| − \|D_old\| = t D_new − s D_old. Each
     choice of signs gives the hypothesis "the two are equal, and s and t are the signs". It is
     tested by swapping, with 99% of the level, and by the exact tests of the signs, with 1%. The
