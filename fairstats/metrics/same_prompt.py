@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -17,7 +16,6 @@ from fairstats.inference._checks import (
     check_counts,
     check_multiplicity,
 )
-from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval, mean_interval
 from fairstats.inference.unit_means import unit_mean
 from fairstats.metrics.metric import ANY, SampleMetric, Samples
 
@@ -89,14 +87,8 @@ def same_prompt(
     -----
     The expected excess of an item is ½ Σ_l (p_l − q_l)², with p and q the probabilities of the
     letters for each group. It is 0 if the group does not matter, however noisy the answers are, and
-    positive if it does. An estimate can be negative by chance. If all items have the same number of
-    answers for each group, the sums are whole numbers. The interval is then the exact bootstrap
-    over items of `fairstats.inference.item_bootstrap.mean_interval`. If the numbers differ, or
-    the common denominator is above 10,080, it is `bounded_mean_interval`, which divides the scale
-    into 10,080 steps.
-
-    With two samples of each variant, 95% limits of the excess covered 92% or more if 13 or more
-    items had an excess other than 0, and 80 to 90% with three to five such items, in simulations
+    positive if it does. An estimate can be negative by chance. The interval is that of
+    `fairstats.inference.unit_means.unit_mean`, which holds if only a few items have an excess
     (benchmarks/small_samples.py).
 
     References
@@ -128,67 +120,29 @@ def same_prompt(
     equal = np.eye(a.shape[1], dtype=np.int64) if alike is None else np.asarray(alike, dtype=int)
     again_a, again_b = ((own @ equal * own).sum(axis=1) - own.sum(axis=1) for own in (a, b))
     same = (a @ equal * b).sum(axis=1)
-    if units is not None:
-        there = np.asarray(units)[counted]
-        share = (again_a / (size_a * (size_a - 1)) + again_b / (size_b * (size_b - 1))) / 2
-        excess = share - same / (size_a * size_b)
-        return SamePrompt(
-            _over_units(share, many, there, (0.0, 1.0), alpha),
-            _over_units(excess, many, there, (-1.0, 1.0), alpha),
-        )
-    sizes = np.unique(np.concatenate([size_a, size_b]))
-    if len(sizes) <= 1:
-        k = int(sizes[0]) if len(sizes) else 2
-        pairs = 2 * k * (k - 1)
-        if k * pairs <= STEPS:
-            excess = k * (again_a + again_b) - 2 * (k - 1) * same
-            return SamePrompt(
-                _of_whole_numbers(again_a + again_b, pairs, many, 0.0, alpha),
-                _of_whole_numbers(excess, k * pairs, many, -1.0, alpha),
-            )
     share = (again_a / (size_a * (size_a - 1)) + again_b / (size_b * (size_b - 1))) / 2
     excess = share - same / (size_a * size_b)
-    # The interval is for numbers from 0 to 1.
-    found = bounded_mean_interval(np.clip((excess + 1) / 2, 0, 1), many, alpha=alpha)
+    there = None if units is None else np.asarray(units)[counted]
     return SamePrompt(
-        bounded_mean_interval(share, many, alpha=alpha),
-        Estimate(
-            2 * found.estimate - 1,
-            2 * found.ci_low - 1,
-            2 * found.ci_high - 1,
-            found.ci_level,
-            found.method,
-            found.n,
-        ),
+        _over_units(share, many, there, (0.0, 1.0), alpha),
+        _over_units(excess, many, there, (-1.0, 1.0), alpha),
     )
 
 
 def _over_units(
     values: npt.NDArray[np.float64],
     many: npt.NDArray[np.int64],
-    units: npt.NDArray[np.int64],
+    units: npt.NDArray[np.int64] | None,
     limits: tuple[float, float],
     alpha: float,
 ) -> Estimate:
-    """Return the mean over items, with an interval over clusters of items."""
+    """Return the mean over items, with an interval over items or clusters of them."""
+    if units is None:
+        return unit_mean(values, np.ones_like(many), many, limits=limits, alpha=alpha)
     _, place = np.unique(units, return_inverse=True)
     sums, sizes = np.bincount(place, weights=values * many), np.bincount(place, weights=many)
     found = unit_mean(sums, sizes.astype(np.int64), limits=limits, alpha=alpha)
     return replace(found, n=np.asarray(int(many.sum())))
-
-
-def _of_whole_numbers(
-    values: npt.NDArray[np.int64],
-    denominator: int,
-    many: npt.NDArray[np.int64],
-    lowest: float,
-    alpha: float,
-) -> Estimate:
-    factor = math.gcd(denominator, *(int(value) for value in values))
-    found = mean_interval(values // factor, many, largest=denominator // factor, alpha=alpha)
-    scale = denominator // factor
-    low, high = np.maximum(found.ci_low / scale, lowest), np.minimum(found.ci_high / scale, 1.0)
-    return Estimate(found.estimate / scale, low, high, found.ci_level, found.method, found.n)
 
 
 def _of_samples(own: Samples) -> SamePrompt:
@@ -210,8 +164,7 @@ SAME_PROMPT_AGREEMENT = SampleMetric(
     definition="How often two samples of the same variant give the same answer, averaged over "
     "both groups; only with several samples per item.",
     formula=r"A = \sum_l c_l (c_l - 1) / (k (k - 1))",
-    interval="exact bootstrap over items; on a grid if items differ in their number of answers; t "
-    "over clusters, CR2",
+    interval="Student's t over items or clusters, CR2, at least a score interval",
     order=60,
     lowest=0,
     highest=1,
