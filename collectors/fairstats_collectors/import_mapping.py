@@ -168,8 +168,9 @@ class Mapped:
 
     def sources_of(self, record: Record, column: str) -> set[str]:
         """Return `fields_of`, and the fields of which patterns and splits make these."""
-        names = self.fields_of(record, column)
-        for _ in self._made_of:
+        names, seen = self.fields_of(record, column), 0
+        while len(names) > seen:
+            seen = len(names)
             names |= {of for name in names for of in self._made_of.get(name, ())}
         return names
 
