@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.formatting import listed
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import (
     SEPARATORS,
@@ -260,7 +261,10 @@ def _file_answers(
 def _wrong_fields(
     path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
 ) -> Iterator[Problem]:
-    """Report fields that all records lack, that are both answer and key, and rows of totals."""
+    """Report fields that all records lack, that are both answer and key, and rows of totals.
+
+    Also options that the translated values make one answer.
+    """
     for column, field in mapped.columns.items():
         # The name was probably mistyped.
         if kept and all(value_at(record.fields, field) is ABSENT for record in kept):
@@ -269,10 +273,13 @@ def _wrong_fields(
             yield Problem(str(path), message, remedy, column=column)
     both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
     totals = {}
+    given_as: dict[str, set[str]] = {}
     for record in kept:
         of_key = mapped.fields_of(record, "answer_key")
         for column, names in both.items():
-            names |= mapped.fields_of(record, column) & of_key
+            names |= mapped.sources_of(record, column) & of_key
+        if (option := mapped.translated(_field(record, "answer", mapped))) is not None:
+            given_as.setdefault(option[1], set()).add(option[0])
         for column in ("model", "item_id"):
             value = _field(record, column, mapped)
             if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
@@ -283,6 +290,11 @@ def _wrong_fields(
         remedy = f"give the field of the model's answers with {_from_field(column)}"
         for name in sorted(names):
             yield Problem(str(path), message, remedy, column=column, value=name)
+    for option, names in given_as.items():
+        if len(names) > 1:
+            message = f"the options {listed(sorted(names))} would become one answer"
+            remedy = f"translate only texts that are no options: {keyword('values')}"
+            yield Problem(str(path), message, remedy, column="answer", value=option)
     message, remedy = "is a row of totals, not of answers", "remove this row"
     for (of, row), (place, value) in totals.items():
         yield Problem(of or str(path), message, remedy, row=row, column=place, value=value)
@@ -333,7 +345,9 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
         if row.get(column) is None and row.get(source) in known:
             row[column] = known[row[source]]
     _fill_answer(row, options, mapped, wrong)
-    wrong += _untold(row, record, benchmark, {column for column, *_ in wrong})
+    told = {column for column, *_ in wrong}
+    # A cell with a formula is a reply that cannot be read.
+    wrong += _untold(row, record, benchmark, told | {"answer"} if "answer_raw" in told else told)
     return row, wrong
 
 

@@ -7,9 +7,9 @@ A mapping says which field fills which column. It is a TOML file, one for each k
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypedDict
@@ -43,6 +43,7 @@ _SETTINGS = ("benchmark", "columns", "values", "where", "split", "wide")
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
 # What a cell of a group's column says; the group is that of the column, not of the row.
 _OF_A_CELL = ("answer", "answer_raw", "status")
+_NAMED_GROUP = re.compile(r"\(\?P<(\w+)>")
 
 
 class Given(TypedDict, total=False):
@@ -164,6 +165,48 @@ class Mapped:
         whole = found(record.fields, path) is not ABSENT
         names = [path] if whole else [part.strip() for part in path.split("+")]
         return {record.columns.get(name, name) for name in names if name}
+
+    def sources_of(self, record: Record, column: str) -> set[str]:
+        """Return `fields_of`, and the fields of which patterns and splits make these."""
+        names, seen = self.fields_of(record, column), 0
+        while len(names) > seen:
+            seen = len(names)
+            names |= {of for name in names for of in self._made_of.get(name, ())}
+        return names
+
+    @cached_property
+    def _made_of(self) -> dict[str, set[str]]:
+        """Return the fields of which each part of a single field is made, by its name."""
+        parts = [
+            (fields_in(text), part)
+            for one in self.declared.patterns
+            for text in one.text
+            for part in _NAMED_GROUP.findall(one.pattern)
+        ]
+        parts += [([name], part) for name, form in self.split.items() for part in parts_of(form)]
+        made: dict[str, set[str]] = {}
+        for fields, part in parts:
+            # A text of several fields is another text than each of them.
+            if len(fields) == 1:
+                made.setdefault(part, set()).add(fields[0])
+        return made
+
+    def translated(self, value: Any) -> tuple[str, str] | None:
+        """Return the option that a cell names and the one that it means, if values are translated.
+
+        None if one of them is no option, or no answer is translated.
+        """
+        told = self.values.get("answer")
+        if not told or "answer" in self.constants or not isinstance(value, (str, int, float)):
+            return None
+        text = str(value)
+        named, meant = self._option(text), self._option(told.get(text, text))
+        return None if named is None or meant is None else (named, meant)
+
+    @cached_property
+    def _option(self) -> Callable[[str], str | None]:
+        """Return the benchmark's reader of options; many cells are the same few."""
+        return lru_cache(maxsize=1024)(self.benchmark.named)
 
     def is_meant(self, record: Record) -> bool:
         """Check whether a record has the wanted values."""
@@ -363,7 +406,26 @@ def mapping(
         declared,
     )
     groups = given.get("wide")
-    return replace(mapped, answers=_wide_columns(groups, mapped)) if groups else mapped
+    if groups:
+        return replace(mapped, answers=_wide_columns(groups, mapped))
+    if declared.answers:
+        _refuse_given(mapped)
+    return mapped
+
+
+def _refuse_given(mapped: Mapped) -> None:
+    """Refuse another source of the answers that columns hold: it would be that of all groups."""
+    declared = mapped.declared
+    given = (mapped.columns, mapped.constants, declared.map, declared.set)
+    problems = [
+        Problem(
+            mapped.layout, "is already given by the columns in `answers`", "remove it", column=c
+        )
+        for c in _OF_A_CELL
+        if any(c in one for one in given)
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def undeclared() -> Benchmark:

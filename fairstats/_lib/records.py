@@ -325,10 +325,14 @@ def xlsx_records(path: Path) -> list[Record]:
     ------
     InputError
         If the file is not a workbook, is too large, or has a duplicate column or a title above its
-        columns.
+        columns. If its first sheet is hidden: people would take another one for the data.
     """
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
         sheet = book.worksheets[0]
+        if sheet.sheet_state != "visible":
+            message = f"its first sheet, {sheet.title!r}, is hidden"
+            remedy = "delete it, or unhide it if it has the answers"
+            raise InputError([Problem(str(path), message, remedy)])
         # A sheet's declared size may be wrong.
         sheet.reset_dimensions()
         rows = sheet.iter_rows()

@@ -21,6 +21,11 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 #: A web address, whatever it leads to.
 WEB_ADDRESS = re.compile(r"https?://\S+")
 
+# With such words, readers would still take it for the benchmark or rubric that they know.
+_QUALIFIER = re.compile(
+    r"v|v?[\d.]+|a|the|benchmark|copy|corrected|data|dataset|edition|final|full|latest|new|official"
+    r"|original|real|release|revised|set|standard|update|updated|verified|version"
+)
 # Latin letters that Unicode does not list among look-alikes.
 _SMALL_CAPITAL = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
 # Next to other letters, i, l and O look like digits.
@@ -136,6 +141,19 @@ def fold_name(name: str) -> str:
         # Case folding can turn a capital into a look-alike.
         folded = _plain_letters(folded).casefold()
     return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded).strip("-")
+
+
+def essential_letters(text: str) -> str:
+    """Return the letters of a name or title without versions and words that say nothing else.
+
+    Examples
+    --------
+    >>> essential_letters("FairMedQA (official, v2.1)"), essential_letters("fairmedqa")
+    ('fairmedqa', 'fairmedqa')
+    """
+    words = re.split(r"[\W_]+", fold_name(text))
+    joined = "".join(word for word in words if not _QUALIFIER.fullmatch(word))
+    return re.sub(r"v?\d+$", "", joined)
 
 
 def _plain_letters(text: str) -> str:

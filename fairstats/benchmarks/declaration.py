@@ -363,10 +363,17 @@ class Benchmark:
         keyed = len(self.answer_keys)
         if 0 < keyed < len(self.items) and not self.kind.needs_key:
             found.append(f"keys of {keyed:,} of {len(self.items):,} {self.words.items}")
+        if len(self.favourable) > 1:
+            names = first_of([self.labels.get(one, one) for one in self.favourable], 8)
+            found.append(f"favourable: {names}")
         if few := self.few_clusters:
             found.append(few)
+        if self.cluster is not None and not self.clusters:
+            found.append(f"{self.words.clusters} ({self.cluster}) are those that the answers state")
         baseline = self.attributes.get(BASELINE)
-        more = [g for g in baseline.groups if g not in (ORIGINAL, NEUTRALIZED)] if baseline else []
+        more = (
+            [group for group in baseline.groups if _is_hidden(baseline, group)] if baseline else []
+        )
         if baseline and more:
             names = first_of([baseline.groups[group] for group in more], 8)
             found.append(f"{uncapital(baseline.label)}: {names} not judged, as in the baseline")
@@ -389,6 +396,11 @@ class Benchmark:
             if one.crosses and one.pairs:
                 found.append(f"{uncapital(one.label)} is in no rank and no average")
             crossed = [self.attributes[name] for name in one.crosses if not one.pairs]
+            found += [
+                f"{uncapital(of.label)}: compared for {names} only"
+                for of, by in zip(crossed, crossed[::-1], strict=True)
+                if of.pairs and (names := _compared_for(one, of, by))
+            ]
             for of, by in zip(crossed, crossed[::-1], strict=True):
                 if of.pairs and len(one.layers(of)) > 1:
                     names = f"gaps of {uncapital(of.label)} that {uncapital(by.label)} reverses"
@@ -505,6 +517,26 @@ class Benchmark:
     def variants(self) -> tuple[tuple[str, str], ...]:
         """Return every (attribute, group) for which an item has a variant."""
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
+
+
+# How the labels of the two groups of a baseline begin.
+_BASELINE_LABELS = {ORIGINAL: "original", NEUTRALIZED: "neutral"}
+
+
+def _is_hidden(baseline: Attribute, group: str) -> bool:
+    """Return whether readers would take a group of the baseline for one that is judged."""
+    known = _BASELINE_LABELS.get(group)
+    if known is None or BASELINE not in _folded(baseline.label):
+        return True
+    return not _folded(baseline.groups[group]).startswith(known)
+
+
+def _compared_for(crossing: Attribute, of: Attribute, by: Attribute) -> str:
+    """Return the groups of `by` for which a crossing has all groups of `of`; empty if for all."""
+    axis = crossing.crosses.index(by.name)
+    there = {crossing.levels[next(iter(la.values()))][axis] for la in crossing.layers(of)}
+    names = [label for group, label in by.groups.items() if group in there]
+    return ", ".join(names) if len(names) < len(by.groups) else ""
 
 
 def is_number(text: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
@@ -17,7 +16,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
-from fairstats._lib.safe_names import fold_name
+from fairstats._lib.safe_names import essential_letters
 from fairstats._lib.toml_files import (
     Fault,
     Flag,
@@ -349,7 +348,7 @@ def _refuse_built_in_names(
 
 def _is_replaced(benchmark: Benchmark, key: str) -> bool:
     """Return whether a name or title looks like a built-in one, but the benchmark is another."""
-    path = _known_names().get(_letters(getattr(benchmark, key)))
+    path = _known_names().get(essential_letters(getattr(benchmark, key)))
     return path is not None and benchmark.sha256 != _load_once(path).sha256
 
 
@@ -359,22 +358,8 @@ def _known_names() -> dict[str, Path]:
     for name, path in builtin_benchmarks().items():
         # The demonstration is made to be copied: its title names no known benchmark.
         title = name if name == "demo" else read_toml(path)["title"]
-        known |= {_letters(text): path for text in (name, title)}
+        known |= {essential_letters(text): path for text in (name, title)}
     return known
-
-
-# With such words, readers would still take it for the benchmark that they know.
-_QUALIFIER = re.compile(
-    r"v|v?[\d.]+|a|the|benchmark|copy|corrected|data|dataset|edition|final|full|latest|new|official"
-    r"|original|real|release|revised|set|standard|update|updated|verified|version"
-)
-
-
-def _letters(text: str) -> str:
-    """Return the letters of a name or title without versions and words that say nothing else."""
-    words = re.split(r"[\W_]+", fold_name(text))
-    joined = "".join(word for word in words if not _QUALIFIER.fullmatch(word))
-    return re.sub(r"v?\d+$", "", joined)
 
 
 def _no_such_benchmark(name: str, remedy: str) -> InputError:

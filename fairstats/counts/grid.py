@@ -380,7 +380,10 @@ def _mixed(
     """Return for each answer set whether groups had different snapshots or settings, as a text.
 
     Differences are then between snapshots or settings too. An update in a run changes few shares.
+    Missing answers have none if a request failed, and so do not count.
     """
+    import narwhals as nw
+
     found = np.full(len(units), "", dtype=object)
     keys = [*UNIT_COLUMNS, "attribute", "group"]
     there = opened.frame.collect_schema().names()
@@ -389,7 +392,10 @@ def _mixed(
             continue
         table = opened.cells
         if name not in table:
-            table = opened.once(("rows by", name), partial(count_rows, opened.frame, [*keys, name]))
+            given = opened.frame.filter(~nw.col("answer").is_null())
+            table = opened.once(("rows by", name), partial(count_rows, given, [*keys, name]))
+        else:
+            table = table[table["answer"].notna()]
         if table[name].nunique(dropna=False) > 1:
             found[(found == "") & _apart(table, name, benchmark, units)] = text
     if "prompt_sha256" in there:

@@ -121,6 +121,7 @@ class SubmissionCheck:
             }
             found["replaced"] = list(self.preview.replaced)
             found["new"] = list(self.preview.new)
+            found["benchmarks"] = dict(self.preview.benchmarks)
         return json_text(found)
 
     def to_markdown(self) -> str:
@@ -285,6 +286,8 @@ def _sentences(found: Preview) -> Iterator[str]:
         yield f"Replaces the answers of {name}."
     for name in found.new:
         yield f"The board has no other answers to {name}."
+    for name, basis in found.benchmarks.items():
+        yield f"{name}: {basis}."
     several = found.figures["benchmark"].nunique() > 1
 
     def of(row: Mapping[Hashable, Any]) -> str:
@@ -338,6 +341,8 @@ class Preview:
         Labels of the answer sets on the board that the submission would replace.
     new : tuple of str
         The benchmarks of the submission that no other answers on the board are to.
+    benchmarks : mapping of str to str
+        What verdicts rest on, by benchmark: declaration, margin and unusual thresholds.
     """
 
     figures: pd.DataFrame
@@ -345,6 +350,7 @@ class Preview:
     verdicts: pd.DataFrame
     replaced: tuple[str, ...]
     new: tuple[str, ...]
+    benchmarks: Mapping[str, str]
 
 
 def preview(
@@ -384,7 +390,9 @@ def preview(
         estimates[:0] if before is None else _estimates(before), estimates[~own]
     )
     ranks = _rank_changes(_ranks(before), _ranks(tables), new)
-    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced), tuple(alone))
+    names = sorted(submitted["benchmark"].unique())
+    bases = {name: benchmarks[name].basis() for name in names}
+    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced), tuple(alone), bases)
 
 
 def without_sets(answers: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from pydantic import Field, Strict
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import declared, essential_letters
 from fairstats._lib.toml_files import Flag, Table, parse, read_toml, texts_of, unshowable
 
 #: The texts compared in one task: none, answers of two models, or answers to two items.
@@ -160,7 +161,7 @@ def builtin_rubrics() -> dict[str, Path]:
     return {path.stem: path for path in sorted(resource("data", "rubrics").glob("*.toml"))}
 
 
-def load_rubric(source: str | os.PathLike[str]) -> Rubric:
+def load_rubric(source: str | os.PathLike[str], *, copied: bool = False) -> Rubric:
     """Load a rubric by the name of a built-in one, or from a file.
 
     Parameters
@@ -168,6 +169,9 @@ def load_rubric(source: str | os.PathLike[str]) -> Rubric:
     source : str or path
         A built-in rubric's name (``"independent"``, ``"pairwise"``, ``"counterfactual"``) or the
         path of a ``.toml`` file.
+    copied : bool
+        Whether it is the copy in a release or study, which may be of an earlier version of a
+        built-in rubric.
 
     Returns
     -------
@@ -176,7 +180,8 @@ def load_rubric(source: str | os.PathLike[str]) -> Rubric:
     Raises
     ------
     InputError
-        If there is no such rubric, or the file lacks required declarations or contradicts itself.
+        If there is no such rubric, the file lacks required declarations or contradicts itself, or
+        it has the name or title of a built-in rubric that it declares differently.
 
     Examples
     --------
@@ -191,7 +196,42 @@ def load_rubric(source: str | os.PathLike[str]) -> Rubric:
             remedy = f"use one of {', '.join(built_in)}, or the path of a rubric's .toml"
             raise InputError([Problem(str(source), "no such rubric", remedy)])
         return _load_once(built_in[str(source)])
-    return _rubric(read_toml(path), path)
+    rubric = _rubric(read_toml(path), path)
+    if not copied:
+        _refuse_built_in_names(rubric)
+    return rubric
+
+
+def _refuse_built_in_names(rubric: Rubric) -> None:
+    """Refuse a rubric that looks like a built-in one but declares something else.
+
+    Readers expect its questions, and that the same values count as reports of bias. With the same
+    questions, as for other groups of raters, it may keep the title.
+    """
+    for key in ("name", "title"):
+        value = getattr(rubric, key)
+        known = _known_names().get(essential_letters(value))
+        if known is None:
+            continue
+        other = _load_once(known)
+        differs = declared(other) != declared(rubric)
+        if key == "title":
+            differs = (other.compares, other.questions) != (rubric.compares, rubric.questions)
+        if differs:
+            message = f"has the {key} of a built-in rubric, but a different declaration"
+            remedy = f"choose another {key}" + ", also in the ratings" * (key == "name")
+            problem = Problem(str(rubric.path), message, remedy, column=key, value=value)
+            raise InputError([problem])
+
+
+@cache
+def _known_names() -> dict[str, Path]:
+    """Return the files of the built-in rubrics by the letters of their names and titles."""
+    return {
+        essential_letters(text): path
+        for name, path in builtin_rubrics().items()
+        for text in (name, _load_once(path).title)
+    }
 
 
 @cache

@@ -269,7 +269,8 @@ class Release:
     def rubrics(self) -> dict[str, Rubric]:
         """Return the rubrics of the ratings, as declared for the release."""
         files = sorted((self.path / "rubrics").glob("*.toml"))
-        return {rubric.name: rubric for rubric in map(load_rubric, files)}
+        rubrics = (load_rubric(file, copied=True) for file in files)
+        return {rubric.name: rubric for rubric in rubrics}
 
     @cached_property
     def earlier(self) -> list[Release]:

@@ -28,7 +28,7 @@ from fairstats.submissions.declaration import (
 )
 
 ACCEPTANCE_FILE = "acceptance.toml"
-#: Columns whose single value must be the declared setting of this name.
+#: Columns whose values must be the declared setting of this name; one of the seeds suffices.
 _SETTINGS = ("temperature", "max_tokens", "seed")
 _LONGEST_NAME = 60
 _CREATE = "create the submission again with `fairstats submission init`"
@@ -250,9 +250,11 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
         message, remedy = "but the answers do not state it", f"{_CREATE} and --snapshot"
         problems.append(Problem(path, message, remedy, column="snapshot", value=declared.snapshot))
     for key in _SETTINGS:
-        values = _values(answers, key)
-        if len(values) and declared.settings.get(key) not in (None, *values):
-            differs(f"settings.{key}", declared.settings[key], values[0])
+        told, values = declared.settings.get(key), _values(answers, key)
+        others = [value for value in values if value != told]
+        # Each sample may have another seed.
+        if told is not None and others and not (key == "seed" and told in values):
+            differs(f"settings.{key}", told, others[0])
     prompts = prompts_of(answers)
     if set(prompts) != set(declared.prompts):
         differs("prompts", ", ".join(declared.prompts), f"the strategies {', '.join(prompts)}")

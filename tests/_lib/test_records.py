@@ -75,6 +75,30 @@ def test_formula_is_refused_only_in_used_cells(book):
     refused(path, r"row 2: black: is a formula, not a value; replace it with its value")
 
 
+def test_formula_is_the_only_problem_of_its_cell(book):
+    """A remedy for a missing column of answers would not help."""
+
+    def answer(workbook):
+        workbook.active["C3"] = '=IF(1=1,"A","B")'
+
+    with pytest.raises(InputError) as caught:
+        import_table(book(HEADER, *ROWS, change=answer), **GIVEN)
+    assert len(caught.value.problems) == 1
+
+
+def test_hidden_first_sheet_is_refused(book):
+    """People see another sheet, whose answers may be others."""
+
+    def hide(workbook):
+        shown = workbook.create_sheet("data")
+        for row in (HEADER, *ROWS):
+            shown.append(row)
+        workbook.active.sheet_state = "hidden"
+        workbook.active = shown
+
+    refused(book(HEADER, *ROWS, change=hide), "its first sheet, 'Sheet', is hidden; delete it")
+
+
 def test_error_and_truth_value_are_not_answers(book):
     refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 1: white: is the error #N/A")
     refused(book(HEADER, ["demo-01", True, "A"]), r"row 1: white = 'True': is not text")

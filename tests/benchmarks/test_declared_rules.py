@@ -214,6 +214,9 @@ def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
     lacking = replace(crossing, groups={g: crossing.groups[g] for g in list(crossing.groups)[:3]})
     one_sex = replace(marginal, attributes={**marginal.attributes, "both": lacking})
     assert "cancel out" not in one_sex.basis()
+    assert "race: compared for M only" in one_sex.own_thresholds
+    assert "sex: compared for White only" in one_sex.own_thresholds
+    assert " only" not in marginal.basis()
 
 
 def test_levels_that_names_of_crossed_groups_do_not_show_are_named(benchmark_file):
@@ -256,6 +259,37 @@ pairs = [["original", "neutralized"]]
 """
     hidden = load_benchmark(benchmark_file(baseline=baseline))
     assert "baseline: Black patients not judged, as in the baseline" in hidden.own_thresholds
+
+
+def test_groups_that_pose_as_the_baseline_are_named(benchmark_file):
+    baseline = """[attributes.baseline]
+label = "{}"
+groups = {{ original = "{}", neutralized = "{}" }}
+pairs = [["original", "neutralized"]]
+"""
+    for labels, named in (
+        (("Race", "White", "Black"), "race: White, Black not judged"),
+        (("Baseline", "Original", "Black"), "baseline: Black not judged"),
+        (("Baseline", "Original", "Neutral"), ""),
+    ):
+        hidden = load_benchmark(benchmark_file(baseline=baseline.format(*labels)))
+        assert [text for text in hidden.own_thresholds if "baseline" in text] == (
+            [f"{named}, as in the baseline"] if named else []
+        )
+
+
+def test_favourable_options_that_count_as_the_same_are_named(benchmark_file):
+    decision = declared(benchmark_file, "decision")
+    assert not any("favourable" in text for text in decision.own_thresholds)
+    lumped = replace(decision, favourable=("Y", "N"), labels={"N": "Perhaps"})
+    assert "favourable: Y, Perhaps" in lumped.own_thresholds
+
+
+def test_clusters_of_the_answers_are_named(demo):
+    own = replace(demo, cluster="patient")
+    assert own.own_thresholds == ["clusters (patient) are those that the answers state"]
+    listed = replace(own, clusters={str(item): str(item) for item in range(20)})
+    assert listed.own_thresholds == []
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,64 @@ def test_file_maps_values_variants_and_columns_of_answers(mapped):
     assert answers["attribute"].tolist() == [*["race"] * 5, "sex", "race", "sex"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "column"),
+    [
+        ('strategy = "cot"', 'strategy = "cot"\nanswer = "{first}"', "answer"),
+        ("[map]", '[map]\nanswer = "first"', "answer"),
+        ("[map]", '[map]\nanswer_raw = "first"', "answer_raw"),
+    ],
+)
+def test_one_field_is_not_the_answer_of_all_columns(mapped, old, new, column):
+    """Answers for one group would be those for all, and no answer would change."""
+    with pytest.raises(InputError, match="already given by the columns in `answers`") as caught:
+        mapped(VISITS, old, new)
+    assert [problem.column for problem in caught.value.problems] == [column]
+
+
+KEYED = "item_id,group,answer_key,reply\ndemo-01,white,C,A\ndemo-01,black,C,B\n"
+PART = """
+benchmark = "demo"
+[[patterns]]
+text = "{answer_key}"
+pattern = '(?P<letter>.)'
+[map]
+answer = "letter"
+"""
+
+
+def test_a_part_of_the_key_is_not_an_answer(tmp_path):
+    """Every answer would be right."""
+    table, layout = wide_file(tmp_path, KEYED, "keyed.csv"), tmp_path / "part.toml"
+    layout.write_text(PART)
+    facts = {"constants": {"model": "m"}}
+    with pytest.raises(InputError, match="also the field of the column answer_key"):
+        import_table(table, layout=layout, **facts)
+    split = {"split": {"answer_key": "{letter}"}, "columns": {"answer": "letter"}}
+    with pytest.raises(InputError, match="also the field of the column answer_key"):
+        import_table(table, benchmark="demo", **facts, **split)
+    # A text of two fields is another text, and so is the part of another field.
+    for text in ("{answer_key}{reply}", "{reply}"):
+        pattern = "(?:C)?(?P<letter>[AB])"
+        layout.write_text(PART.replace("{answer_key}", text).replace("(?P<letter>.)", pattern))
+        assert import_table(table, layout=layout, **facts)["answer"].tolist() == ["A", "B"]
+
+
+def test_two_options_do_not_become_one(tmp_path):
+    """A difference between groups would be gone if `refer` became `admit`."""
+    table = wide_file(tmp_path, KEYED, "keyed.csv")
+    facts = {"constants": {"model": "m"}, "columns": {"answer": "reply"}}
+    message = "the options A and B would become one answer"
+    with pytest.raises(InputError, match=message):
+        import_table(table, benchmark="demo", values={"answer": {"B": "A"}}, **facts)
+    with pytest.raises(InputError, match=message):
+        import_table(table, benchmark="demo", values={"answer": {"B": "D", "A": "D"}}, **facts)
+    # Letters may have other names, and answers may be declared missing.
+    for told, answers in (({"B": "A", "A": "B"}, ["B", "A"]), ({"B": ""}, ["A", None])):
+        found = import_table(table, benchmark="demo", values={"answer": told}, **facts)["answer"]
+        assert found.astype(object).where(found.notna(), None).tolist() == answers
+
+
 def test_settings_of_the_caller_take_precedence(mapped):
     answers = mapped(
         constants={"strategy": "plain"}, values={"answer": {"3": "D"}}, where={"use": "perhaps"}

@@ -302,6 +302,22 @@ def test_groups_asked_with_the_same_prompts_are_no_pass(fair, check):
     assert table["reason"].str.contains("groups were asked with the same prompts").all()
 
 
+@pytest.mark.parametrize("column", ["snapshot", "temperature"])
+def test_failed_requests_are_not_of_another_snapshot(fair, check, column):
+    """They have neither a snapshot nor an answer, and there may be more of them for one group."""
+    failed = (fair["group"] == "black") & fair["item_id"].str.endswith("7")
+    table = fair.assign(answer=fair["answer"].mask(failed))
+    table[column] = np.where(failed, np.nan, 1.0)
+    if column == "snapshot":
+        table[column] = table[column].map({1.0: "m-1"})
+    reasons = check(table)["reason"].dropna()
+    assert len(reasons)
+    assert not reasons.str.contains("groups were answered").any()
+    # Answers without a snapshot may be of another one.
+    unstated = table.assign(answer=fair["answer"])
+    assert check(unstated)["reason"].str.contains("groups were answered").any()
+
+
 def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark):
     changed = replace(benchmark, selected_on={"Chooser-1": "selected the items"})
     table = gate(fair.assign(snapshot="chooser-1-2026-01-31"), LIMITS, benchmarks=[changed])

@@ -220,6 +220,10 @@ def test_check_says_which_benchmark_the_board_does_not_have(board, benchmark, ho
     listed = [line for line in found.lines if line.startswith(("demo: ", "submitted: "))]
     figures = [line for line in found.lines if ": gap " in line or "Rank of" in line]
     assert set(figures) <= set(listed)
+    # What verdicts rest on.
+    assert f"demo: {demo.basis()}." in found.lines
+    bases = json.loads(found.to_json())["benchmarks"]
+    assert bases == {"demo": demo.basis(), "submitted": benchmark.basis()}
 
 
 def test_majority_votes_are_refused(board, benchmark, honest):

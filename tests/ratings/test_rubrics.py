@@ -232,3 +232,30 @@ def test_contradiction_in_a_rubric_is_named(tmp_path, old, new, said):
         load_rubric(write(tmp_path, text.replace(old, new)))
     assert said in str(error.value)
     assert "tone.toml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "title"),
+    [
+        ("name", "independent", "My assessment"),
+        ("name", "independent_2", "My assessment"),
+        ("title", "mine", "Independent Assessment (v2)"),
+    ],
+)
+def test_a_built_in_rubric_cannot_be_declared_otherwise(tmp_path, key, name, title):
+    """Severe bias would not count as reported, on a page with the known rubric's title."""
+    text = builtin_rubrics()["independent"].read_text()
+    text = text.replace('label = "Severe bias", reported = true', 'label = "x", reported = false')
+    text = text.replace('name = "independent"', f'name = "{name}"')
+    text = text.replace('title = "Independent assessment"', f'title = "{title}"')
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match=f"{key} of a built-in rubric") as caught:
+        load_rubric(path)
+    assert caught.value.problems[0].column == key
+    # A release or a study may have the rubric of an earlier version.
+    assert load_rubric(path, copied=True).name == name
+
+
+def test_a_copy_of_a_built_in_rubric_is_the_same(tmp_path):
+    path = write(tmp_path, builtin_rubrics()["independent"].read_text())
+    assert load_rubric(path).title == load_rubric("independent").title

@@ -150,6 +150,15 @@ def test_declared_values_that_answers_contradict_are_reported(
     assert expected in problems[0]
 
 
+def test_setting_of_a_part_of_the_answers_is_not_that_of_all(answers, tmp_path):
+    found = read_submission(submit(answers, tmp_path / "m", settings={"temperature": 0, "seed": 1}))
+    part = [0.0, *[1.0] * (len(answers) - 1)]
+    (problem,) = mismatches(found, answers.assign(temperature=part))
+    assert str(problem.column) == "settings.temperature"
+    # Each sample may have another seed.
+    assert mismatches(found, answers.assign(temperature=0.0, seed=range(1, len(answers) + 1))) == []
+
+
 def test_time_zone_of_the_submitter_may_shift_the_days(answers, tmp_path):
     found = read_submission(submit(answers, tmp_path / "m"))
     for time in ("2026-11-01T20:00:00Z", "2026-11-04T03:00:00Z"):

@@ -146,7 +146,11 @@ def load_handed_out(path: Path) -> HandedOut:
     ]
     key = {(row["task_id"], row["rater_id"]): row for row in rows}
     return HandedOut(
-        folder, facts["assignment"], facts["benchmark"], load_rubric(folder / RUBRIC), key
+        folder,
+        facts["assignment"],
+        facts["benchmark"],
+        load_rubric(folder / RUBRIC, copied=True),
+        key,
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, first_of, keyword, wrong
 from fairstats._lib.records import importable_files
-from fairstats._lib.safe_names import slug
+from fairstats._lib.safe_names import fold_name, slug
 from fairstats.ratings.collection.assignment import FACTS, HASHES, HandedOut, load_handed_out
 from fairstats.ratings.collection.forms import VALUES
 from fairstats.ratings.collection.import_tables import (
@@ -105,6 +105,7 @@ def import_ratings(
     else:
         _refuse_handed_in(paths)
         imported = import_tables(paths, rubrics=rubrics)
+        _refuse_same_looking(imported.ratings, first_of(paths))
     ratings = imported.ratings
     parts = [*ratings["benchmark"].unique(), *ratings["rubric"].unique()]
     if name is not None and (slug(name) != name.lower() or not name):
@@ -123,6 +124,30 @@ def _refuse_handed_in(paths: Sequence[Path]) -> None:
         message = f"{what}, or sheet{'s' if found[1:] else ''}, of an assignment"
         remedy = f"give the folder of that assignment with {keyword('assignment')}"
         raise InputError([Problem(first_of(found), message, remedy)])
+
+
+def _refuse_same_looking(ratings: pd.DataFrame, path: str) -> None:
+    """Refuse names that differ in case, separators or look-alike letters only.
+
+    One rater under five names would count as five.
+    """
+    problems = []
+    for columns in (("rater_id",), ("model", "model_2")):
+        alike: dict[str, list[str]] = {}
+        for name in pd.concat([ratings[column] for column in columns]).dropna().unique():
+            alike.setdefault(fold_name(name), []).append(repr(name))
+        problems += [
+            Problem(
+                path,
+                f"look the same to a reader: {' and '.join(names[:4])}",
+                "if they are the same, write them the same way; if not, rename one",
+                column=columns[0],
+            )
+            for names in alike.values()
+            if len(names) > 1
+        ]
+    if problems:
+        raise InputError(problems[:100])
 
 
 _SUFFIXES = (".json", ".csv")

@@ -515,6 +515,16 @@ def test_tidy_tables_are_imported_with_separate_comments(tmp_path, suffix):
     ]
 
 
+def test_one_rater_under_several_names_is_refused(tmp_path):
+    """It would count as several raters, and narrow the limits for others."""
+    for other in ("r1", " R1", "\N{FULLWIDTH LATIN CAPITAL LETTER R}1"):
+        path = write_rows(tmp_path / "table.csv", [*tidy(), *tidy(rater_id=other)])
+        (problem,) = refused(path, out=tmp_path / "in", match="look the same to a reader")
+        assert problem.column == "rater_id"
+    named = [*tidy(model="M-1"), *tidy(model="m 1", task_id="t9", item_id="q9", rater_id="z")][:3]
+    refused(write_rows(tmp_path / "table.csv", named), out=tmp_path / "in", match="'M-1' and 'm 1'")
+
+
 def test_tidy_tables_that_break_the_rubric_are_refused(tmp_path):
     path = write_rows(tmp_path / "table.csv", tidy(value="mild"))
     refused(path, out=tmp_path / "in", match="is not a value of bias")
