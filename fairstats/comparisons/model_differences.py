@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fairstats._lib.result_objects import FloatArray, Tabular, TestResult
+from fairstats._lib.result_objects import Estimate, FloatArray, Tabular, TestResult
 from fairstats.benchmarks.kinds import CHOICE, KINDS, Kind
 from fairstats.inference.bootstrap import acceleration_of, interval_of_law
 from fairstats.inference.clustered_answers import (
@@ -24,7 +24,12 @@ from fairstats.inference.clustered_answers import (
 )
 from fairstats.inference.exact_sums import discrete_law
 from fairstats.inference.intervals import tango
-from fairstats.inference.item_bootstrap import mean_interval, resample_clusters
+from fairstats.inference.item_bootstrap import (
+    AT_LEAST,
+    has_few_changes,
+    mean_interval,
+    resample_clusters,
+)
 from fairstats.inference.unit_means import GroupSums, contrast
 
 IntArray = npt.NDArray[np.int64]
@@ -102,7 +107,9 @@ def model_difference(
     -----
     If all items have the same number of answers (none is missing), accuracy and CFR are means of
     one whole number per item. The interval is then the exact BCa bootstrap of that mean. If not,
-    items are resampled with `rng`.
+    items are resampled with `rng`. If few items change in accuracy, CFR or the signed difference,
+    the limits reach at least as far as those with `few_units`, as in
+    `fairstats.inference.item_bootstrap.signed_mean_interval`.
 
     With `few_units`, intervals of accuracy, CFR and the signed difference are those of
     `fairstats.inference.unit_means`: Student's t with a cluster-robust variance (CR2), at least
@@ -151,6 +158,11 @@ def model_difference(
         low, high, method = ad_interval(cells, many, evidence, estimate, alpha, resampling)
     else:
         low, high, method = item_interval(cells, many, figure, alpha, resampling)
+        if not few_units and has_few_changes(_changes(cells, figure), many):
+            found = _unit_interval(cells, many, figure, alpha)
+            if found.ci_low < low or found.ci_high > high:
+                method += AT_LEAST
+            low, high = min(low, float(found.ci_low)), max(high, float(found.ci_high))
         low, high = max(low, -furthest), min(high, furthest)
     if 0.5 ** int(many.sum()) > alpha:
         # The smallest mid-p of n items: all change in one direction, and half of either extreme
@@ -278,13 +290,7 @@ def item_interval(
     For few units, return limits that hold for these.
     """
     if resampling.few_units:
-        groups = [
-            (_group(cells, many, side, pair, place), weight / cells.shape[2])
-            for side, sign in ((1, 1), (0, -1))
-            for pair in range(cells.shape[2])
-            for place, weight in _means(figure, sign)
-        ]
-        found = contrast(groups, (0.0, 1.0), alpha)
+        found = _unit_interval(cells, many, figure, alpha)
         return float(found.ci_low), float(found.ci_high), str(found.method)
     exact = _per_item(cells, figure)
     if exact is not None:
@@ -303,6 +309,24 @@ def item_interval(
     law = discrete_law(resampled)
     low, high, method = interval_of_law(law, estimate, acceleration, "bca", alpha)
     return low, high, f"bootstrap {method}, {resampling.n} resamples"
+
+
+def _unit_interval(cells: IntArray, many: IntArray, figure: Figure, alpha: float) -> Estimate:
+    """Return limits that hold for few units of unequal size."""
+    groups = [
+        (_group(cells, many, side, pair, place), weight / cells.shape[2])
+        for side, sign in ((1, 1), (0, -1))
+        for pair in range(cells.shape[2])
+        for place, weight in _means(figure, sign)
+    ]
+    return contrast(groups, (0.0, 1.0), alpha)
+
+
+def _changes(cells: IntArray, figure: Figure) -> FloatArray:
+    """Return each kind's change of a numerator; a missing answer is no change."""
+    values = _values(cells, figure)
+    alike = (cells[:, 0, :, 1::2] == cells[:, 1, :, 1::2]).all(axis=-1)
+    return np.where(alike, values[:, 1] - values[:, 0], 0).sum(axis=-1).astype(np.float64)
 
 
 def _means(figure: Figure, sign: int) -> list[tuple[int, float]]:

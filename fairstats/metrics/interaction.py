@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairstats.inference.clustered_answers import sign_flip_test
-from fairstats.inference.item_bootstrap import mean_interval
+from fairstats.inference.item_bootstrap import signed_mean_interval
 from fairstats.metrics.metric import SHARES, Columns, Groups, GroupsMetric, columns_of
 
 
@@ -33,7 +33,7 @@ def _rows(groups: Groups) -> Columns:
                 continue
             states, weights = groups.complete(unit)
             values = states[:, [place[cell] for cell in cells]] @ np.array([1, -1, -1, 1])
-            interval = mean_interval(values, weights, largest=2, alpha=groups.alpha)
+            interval = signed_mean_interval(values, weights, largest=2, alpha=groups.alpha)
             test = sign_flip_test(values, weights)
             rows.append(
                 row
@@ -60,7 +60,7 @@ INTERACTION = GroupsMetric(
     definition="For an attribute that crosses two others, such as race and sex: how far the gap "
     "of one differs between the groups of the other.",
     formula=r"(\mathrm{Acc}_{ac} - \mathrm{Acc}_{bc}) - (\mathrm{Acc}_{ad} - \mathrm{Acc}_{bd})",
-    interval="exact bootstrap over items",
+    interval="exact bootstrap over items, at least score limits if few differ",
     order=210,
     lowest=-2,
     highest=2,

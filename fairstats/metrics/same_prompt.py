@@ -17,7 +17,14 @@ from fairstats.inference._checks import (
     check_counts,
     check_multiplicity,
 )
-from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval, mean_interval
+from fairstats.inference.item_bootstrap import (
+    STEPS,
+    at_least,
+    bounded_mean_interval,
+    has_few_changes,
+    mean_interval,
+    signed_mean_interval,
+)
 from fairstats.inference.unit_means import unit_mean
 from fairstats.metrics.metric import ANY, SampleMetric, Samples
 
@@ -95,9 +102,9 @@ def same_prompt(
     the common denominator is above 10,080, it is `bounded_mean_interval`, which divides the scale
     into 10,080 steps.
 
-    With two samples of each variant, 95% limits of the excess covered 92% or more if 13 or more
-    items had an excess other than 0, and 80 to 90% with three to five such items, in simulations
-    (benchmarks/small_samples.py).
+    If few items have an excess, the bootstrap is too narrow: its limits then reach at least as far
+    as those of `fairstats.inference.unit_means.unit_mean`. With two samples of each variant, 95%
+    limits of the excess covered in 92% or more in simulations (benchmarks/small_samples.py).
 
     References
     ----------
@@ -150,17 +157,12 @@ def same_prompt(
     excess = share - same / (size_a * size_b)
     # The interval is for numbers from 0 to 1.
     found = bounded_mean_interval(np.clip((excess + 1) / 2, 0, 1), many, alpha=alpha)
-    return SamePrompt(
-        bounded_mean_interval(share, many, alpha=alpha),
-        Estimate(
-            2 * found.estimate - 1,
-            2 * found.ci_low - 1,
-            2 * found.ci_high - 1,
-            found.ci_level,
-            found.method,
-            found.n,
-        ),
-    )
+    ends = {name: 2 * getattr(found, name) - 1 for name in ("estimate", "ci_low", "ci_high")}
+    found = replace(found, **ends)
+    if has_few_changes(excess, many):
+        score = unit_mean(excess, np.ones_like(many), many, limits=(-1.0, 1.0), alpha=alpha)
+        found = at_least(found, score)
+    return SamePrompt(bounded_mean_interval(share, many, alpha=alpha), found)
 
 
 def _over_units(
@@ -185,7 +187,8 @@ def _of_whole_numbers(
     alpha: float,
 ) -> Estimate:
     factor = math.gcd(denominator, *(int(value) for value in values))
-    found = mean_interval(values // factor, many, largest=denominator // factor, alpha=alpha)
+    interval = mean_interval if lowest == 0 else signed_mean_interval
+    found = interval(values // factor, many, largest=denominator // factor, alpha=alpha)
     scale = denominator // factor
     low, high = np.maximum(found.ci_low / scale, lowest), np.minimum(found.ci_high / scale, 1.0)
     return Estimate(found.estimate / scale, low, high, found.ci_level, found.method, found.n)
