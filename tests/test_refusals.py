@@ -39,6 +39,7 @@ from fairstats.inference.item_bootstrap import (
     bounded_mean_interval,
     cluster_bootstrap,
     mean_interval,
+    signed_mean_interval,
 )
 from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
 from fairstats.inference.mantel_haenszel import mantel_haenszel
@@ -186,6 +187,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
     fairstats.mcnemar: lambda: ((), {"n10": 3, "n01": 1}),
     mean_interval: lambda: (([-1, 0, 1],), {}),
+    signed_mean_interval: lambda: (([-1, 0, 1],), {}),
     fairstats.minimum_detectable_difference: lambda: ((100, 0.2), {}),
     fairstats.odds_ratio: lambda: ((), {"n10": 3, "n01": 1}),
     paired_bias_rates: lambda: ((ratings(),), {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -29,6 +30,7 @@ from fairstats.inference.bootstrap import (
 )
 from fairstats.inference.exact_sums import discrete_law, fine_sum_law, sum_law
 from fairstats.inference.intervals import tango, wilson
+from fairstats.inference.unit_means import effective_number, unit_mean, weighted_median
 
 #: Number of steps on the scale from 0 to 1; it has many divisors. So fractions with denominators 1
 #: to 10, 12, 14, 15, 16, 18, 20, 21, 24, 28 … are represented exactly.
@@ -36,6 +38,11 @@ STEPS = 10_080
 
 # Smaller differences are rounding error.
 _ROUNDING = 1e-12
+
+#: With effectively as many items that change, the bootstrap of a signed mean is accurate.
+FEW_CHANGES = 30
+#: Appended to the method of an interval that the score limits widen.
+AT_LEAST = ", at least score limits (few items change)"
 
 # Contribution of a pair in each category to the statistic's sum.
 _PER_PAIR = {"difference": (0, 1, -1, 0), "proportion": (1, 0)}
@@ -289,6 +296,74 @@ def mean_interval(
     if np.any(beyond := np.abs(whole) > largest):
         raise ValueError(f"largest={largest} is exceeded by a value, {whole[beyond][0]}")
     return _bootstrap_mean(whole, many, method, check_alpha(alpha), largest)
+
+
+def signed_mean_interval(
+    values: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None = None,
+    *,
+    largest: int = 1,
+    alpha: float = 0.05,
+) -> Estimate:
+    """Compute an interval of the mean of one signed number per item, for which most are often 0.
+
+    Parameters
+    ----------
+    values, multiplicity, largest, alpha
+        As in `mean_interval`.
+
+    Returns
+    -------
+    Estimate
+        As that of `mean_interval`.
+
+    Raises
+    ------
+    ValueError
+        As `mean_interval`.
+
+    Notes
+    -----
+    The interval is the exact BCa bootstrap of `mean_interval`. If few items change, and all in one
+    direction, no resample has the other, and the bootstrap excludes it. So if effectively less than
+    `FEW_CHANGES` items differ from the median, the limits reach at least as far as those of
+    `unit_mean`. In simulations of 30 to 400 items of which 2 to 11% change, the bootstrap alone
+    covered in 80 to 97%, and these limits in 93% or more (benchmarks/small_samples.py).
+
+    References
+    ----------
+    As `mean_interval` and `unit_mean`.
+
+    Examples
+    --------
+    >>> values, many = [-1, 0, 1], [0, 37, 3]
+    >>> [round(float(x), 3) for x in mean_interval(values, many).ci]
+    [0.025, 0.2]
+    >>> [round(float(x), 3) for x in signed_mean_interval(values, many).ci]
+    [-0.019, 0.2]
+    """
+    found = mean_interval(values, multiplicity, largest=largest, alpha=alpha)
+    whole = np.asarray(values, dtype=np.int64)
+    many = check_multiplicity(multiplicity, len(whole))
+    if not has_few_changes(whole.astype(np.float64), many):
+        return found
+    ends = -float(largest), float(largest)
+    score = unit_mean(whole, np.ones(len(whole), np.int64), many, limits=ends, alpha=alpha)
+    return at_least(found, score)
+
+
+def has_few_changes(values: FloatArray, many: IntArray) -> bool:
+    """Return whether some, but effectively few, items differ from the median."""
+    number = many.astype(np.float64)
+    return 0 < effective_number(values - weighted_median(values, number, 0.0), number) < FEW_CHANGES
+
+
+def at_least(found: Estimate, score: Estimate) -> Estimate:
+    """Return an interval that reaches at least as far as another one."""
+    low, high = np.minimum(found.ci_low, score.ci_low), np.maximum(found.ci_high, score.ci_high)
+    if low == found.ci_low and high == found.ci_high:
+        return found
+    return replace(found, ci_low=low, ci_high=high, method=f"{found.method}{AT_LEAST}")
 
 
 def _bootstrap_mean(

@@ -16,7 +16,9 @@ from fairstats.inference.item_bootstrap import (
     bounded_mean_interval,
     cluster_bootstrap,
     mean_interval,
+    signed_mean_interval,
 )
+from fairstats.inference.unit_means import unit_mean
 
 # Overlaps of two lists of ten snippets: j in common of 20 − j.
 OVERLAPS = np.array([j / (20 - j) for j in range(11)])
@@ -298,3 +300,32 @@ def test_clusters_without_an_answer_are_refused():
         cluster_bootstrap([[0, 0], [1, 0]], "proportion")
     with pytest.raises(ValueError, match="must be at least 1"):
         cluster_bootstrap([[1, 0], [0, 1]], "proportion", n_resamples=0, rng=1)
+
+
+def test_few_changes_in_one_direction_leave_room_for_the_other():
+    values, many = [-1, 0, 1], [0, 37, 3]
+    assert limits(mean_interval(values, many))[0] >= 0
+    found = signed_mean_interval(values, many)
+    score = unit_mean(values, [1, 1, 1], many, limits=(-1, 1))
+    assert float(score.ci_low) < 0
+    assert limits(found)[0] == pytest.approx(float(score.ci_low))
+    assert found.method.endswith(", at least score limits (few items change)")
+
+
+@pytest.mark.parametrize("many", [[0, 40, 0], [60, 100, 80]])
+def test_no_change_and_many_changes_have_the_limits_of_the_bootstrap(many):
+    values = [-1, 0, 1]
+    found, plain = signed_mean_interval(values, many), mean_interval(values, many)
+    assert limits(found) == limits(plain)
+    assert found.method == plain.method
+
+
+@pytest.mark.parametrize(("n", "shares"), [(30, (0.03, 0.04)), (100, (0.01, 0.02))])
+def test_limits_of_few_changes_cover_by_enumeration(n, shares):
+    down, up = shares
+    covered = 0.0
+    for minus, plus in product(range(8), range(10)):
+        p = stats.multinomial.pmf([minus, plus, n - minus - plus], n, [down, up, 1 - down - up])
+        low, high = limits(signed_mean_interval([-1, 0, 1], [minus, n - minus - plus, plus]))
+        covered += p * (low <= up - down <= high)
+    assert covered > 0.95
