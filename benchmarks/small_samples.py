@@ -33,9 +33,9 @@ import numpy as np
 from scipy import stats
 
 from fairstats.inference.agreement import coefficients_of
+from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect, flip_test
 from fairstats.inference.intervals import tango_limits
-from fairstats.inference.item_bootstrap import mean_interval, signed_mean_interval
 from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.unit_means import unit_mean
 from fairstats.metrics.same_prompt import same_prompt
@@ -147,8 +147,10 @@ def changes(items: int, shares: tuple[float, float], simulations: int) -> dict[s
     rng = np.random.default_rng([43, items, round(1000 * down), round(1000 * up)])
     covered = np.zeros(2)
     for counts in rng.multinomial(items, [down, 1 - down - up, up], simulations):
-        for place, interval in enumerate((signed_mean_interval, mean_interval)):
-            own = interval([-1, 0, 1], counts)
+        worse, same, better = counts.tolist()
+        score = unit_mean([-1, 0, 1], [1, 1, 1], counts, limits=(-1, 1))
+        resampled = bootstrap_counts([same, better, worse, 0])
+        for place, own in enumerate((score, resampled)):
             covered[place] += bool(own.ci_low <= up - down <= own.ci_high)
     coverage, bootstrap = (covered / simulations).round(3).tolist()
     return {

@@ -19,7 +19,6 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
-from fairstats.inference.item_bootstrap import at_least, bounded_mean_interval, has_few_changes
 from fairstats.inference.unit_means import unit_mean
 
 #: Columns of the table from `vote_counts`, in order.
@@ -179,12 +178,10 @@ def vote_counts(
 
     Notes
     -----
-    The limits of the accuracy are Wilson's. Those of the score and the gain are from the bootstrap
-    over items (`fairstats.inference.item_bootstrap`, for the gain on the scale from −1 to 1, and at
-    least score limits if few items have a gain). If the benchmark declares a cluster, they are
-    those of `fairstats.inference.unit_means.unit_mean` over clusters. With several samples of an
-    item there are no limits, since votes on one item are not independent. If no vote has a result,
-    the estimates are NaN.
+    The limits of the accuracy are Wilson's. Those of the score and the gain, and all for clusters,
+    are those of `fairstats.inference.unit_means.unit_mean`. With several samples of an item there
+    are no limits, since votes on one item are not independent. If no vote has a result, the
+    estimates are NaN.
 
     References
     ----------
@@ -330,19 +327,11 @@ def _mean_limits(
     values: FloatArray, units: IntArray | None, limits: tuple[float, float], alpha: float
 ) -> Estimate:
     """Return the interval of a mean over items, or over clusters of items."""
-    lowest, highest = limits
-    if units is not None:
-        _, place = np.unique(units, return_inverse=True)
-        sums, sizes = np.bincount(place, weights=values), np.bincount(place)
-        return unit_mean(sums, sizes, limits=limits, alpha=alpha)
-    span = highest - lowest
-    found = bounded_mean_interval((values - lowest) / span, alpha=alpha)
-    ends = {name: lowest + span * getattr(found, name) for name in ("ci_low", "ci_high")}
-    found = replace(found, **ends)
-    one = np.ones(len(values), dtype=np.int64)
-    if lowest < 0 and len(values) and has_few_changes(values, one):
-        return at_least(found, unit_mean(values, one, limits=limits, alpha=alpha))
-    return found
+    if units is None:
+        units = np.arange(len(values))
+    _, place = np.unique(units, return_inverse=True)
+    sums, sizes = np.bincount(place, weights=values), np.bincount(place)
+    return unit_mean(sums, sizes, limits=limits, alpha=alpha)
 
 
 def _count(own: _Votes, alpha: float, units: IntArray | None) -> dict[str, Any]:

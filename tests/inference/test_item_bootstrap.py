@@ -15,10 +15,7 @@ from fairstats.inference.item_bootstrap import (
     STEPS,
     bounded_mean_interval,
     cluster_bootstrap,
-    mean_interval,
-    signed_mean_interval,
 )
-from fairstats.inference.unit_means import unit_mean
 
 # Overlaps of two lists of ten snippets: j in common of 20 − j.
 OVERLAPS = np.array([j / (20 - j) for j in range(11)])
@@ -266,28 +263,7 @@ def test_items_that_do_not_vary_have_the_interval_of_items_that_agree():
     assert "do not vary" in drawn.method
 
 
-def test_the_mean_of_a_number_an_item_is_bootstrapped_exactly():
-    values, many = [-2, -1, 0, 1, 2], [3, 20, 500, 60, 9]
-    found = mean_interval(values, many, largest=2, method="percentile")
-    rng = np.random.default_rng(1)
-    drawn = rng.multinomial(592, np.array(many) / 592, 200_000) @ np.array(values) / 592
-    np.testing.assert_allclose(
-        [found.ci_low, found.ci_high], np.quantile(drawn, [0.025, 0.975]), atol=1.01 / 592
-    )
-    assert float(found.estimate) == pytest.approx(52 / 592)
-    pairs = mean_interval([1, -1, 0], [83, 10, 708])
-    assert pairs.ci_low == bootstrap_counts([600, 83, 10, 108]).ci_low
-    empty = mean_interval([], [], largest=2)
-    assert np.isnan(empty.estimate)
-    assert (float(empty.ci_low), float(empty.ci_high)) == (-2, 2)
-    with pytest.raises(ValueError, match="largest=1 is exceeded"):
-        mean_interval([2], [4])
-
-
 def test_limits_are_within_the_scale():
-    found = mean_interval([0, 3], [99, 1], largest=3, alpha=0.001)
-    assert found.ci_high < 0.6
-    assert mean_interval([-1, 1], [1, 19], method="basic").ci_high <= 1
     kinds = [[2, 0], [0, 2]]
     found = cluster_bootstrap(kinds, "proportion", multiplicity=[1, 39], alpha=5e-4)
     assert found.ci_high <= 1
@@ -300,32 +276,3 @@ def test_clusters_without_an_answer_are_refused():
         cluster_bootstrap([[0, 0], [1, 0]], "proportion")
     with pytest.raises(ValueError, match="must be at least 1"):
         cluster_bootstrap([[1, 0], [0, 1]], "proportion", n_resamples=0, rng=1)
-
-
-def test_few_changes_in_one_direction_leave_room_for_the_other():
-    values, many = [-1, 0, 1], [0, 37, 3]
-    assert limits(mean_interval(values, many))[0] >= 0
-    found = signed_mean_interval(values, many)
-    score = unit_mean(values, [1, 1, 1], many, limits=(-1, 1))
-    assert float(score.ci_low) < 0
-    assert limits(found)[0] == pytest.approx(float(score.ci_low))
-    assert found.method.endswith(", at least score limits (few items change)")
-
-
-@pytest.mark.parametrize("many", [[0, 40, 0], [60, 100, 80]])
-def test_no_change_and_many_changes_have_the_limits_of_the_bootstrap(many):
-    values = [-1, 0, 1]
-    found, plain = signed_mean_interval(values, many), mean_interval(values, many)
-    assert limits(found) == limits(plain)
-    assert found.method == plain.method
-
-
-@pytest.mark.parametrize(("n", "shares"), [(30, (0.03, 0.04)), (100, (0.01, 0.02))])
-def test_limits_of_few_changes_cover_by_enumeration(n, shares):
-    down, up = shares
-    covered = 0.0
-    for minus, plus in product(range(8), range(10)):
-        p = stats.multinomial.pmf([minus, plus, n - minus - plus], n, [down, up, 1 - down - up])
-        low, high = limits(signed_mean_interval([-1, 0, 1], [minus, n - minus - plus, plus]))
-        covered += p * (low <= up - down <= high)
-    assert covered > 0.95
