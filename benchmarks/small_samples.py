@@ -8,6 +8,13 @@ probability ``noise``. ``differing`` is the expected number of items with an exc
 5%. Some items favour group a: there its samples are right with probability ½ + ``effect``, and
 those of group b with ½ − ``effect``. On the other items all samples are right, or all are wrong.
 
+``changes``: the coverage of the limits of a mean of signed changes, such as the change of CFR
+between two versions of a model. In a share ``down`` of the items the number is −1, in a share
+``up`` it is 1. ``bootstrap`` is the coverage of the exact bootstrap alone.
+
+``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
+limits, if every pair of groups and every pair of a control changes with the same probability.
+
 ``alpha``: the coverage of the 95% limits of Krippendorff's α over items, with the same raters. A
 rating is positive if a normal variable, item + rest with equal variances, exceeds a cut.
 
@@ -26,9 +33,11 @@ import numpy as np
 from scipy import stats
 
 from fairstats.inference.agreement import coefficients_of
-from fairstats.inference.clustered_answers import design_effect
+from fairstats.inference.bootstrap import bootstrap_counts
+from fairstats.inference.clustered_answers import design_effect, flip_test
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.rating_counts import counts_of_kinds
+from fairstats.inference.unit_means import unit_mean
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -51,6 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "equivalence": [
             equivalence(*design, n)
             for design in product((30, 40, 100, 200), (2, 5, 8), (0.1, 0.2), (0.2, 0.45))
+        ],
+        "changes": [
+            changes(*design, n)
+            for design in product((30, 100, 400), ((0.005, 0.015), (0.02, 0.03), (0.03, 0.08)))
+        ],
+        "controls": [
+            controls(*design, n)
+            for design in product((20, 60, 200), (0.03, 0.1), ((1, 1), (1, 2), (1, 6), (3, 1)))
         ],
         "alpha": [
             alpha(*design, n) for design in product((30, 60, 150), (2, 3), (0.05, 0.1, 0.2, 0.5))
@@ -121,6 +138,50 @@ def equivalence(
         "margin": margin,
         "effect": effect,
         "equivalent": round(equivalent / simulations, 3),
+    }
+
+
+def changes(items: int, shares: tuple[float, float], simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of a mean of signed changes."""
+    down, up = shares
+    rng = np.random.default_rng([43, items, round(1000 * down), round(1000 * up)])
+    covered = np.zeros(2)
+    for counts in rng.multinomial(items, [down, 1 - down - up, up], simulations):
+        worse, same, better = counts.tolist()
+        score = unit_mean([-1, 0, 1], [1, 1, 1], counts, limits=(-1, 1))
+        resampled = bootstrap_counts([same, better, worse, 0])
+        for place, own in enumerate((score, resampled)):
+            covered[place] += bool(own.ci_low <= up - down <= own.ci_high)
+    coverage, bootstrap = (covered / simulations).round(3).tolist()
+    return {
+        "items": items,
+        "down": down,
+        "up": up,
+        "coverage": coverage,
+        "bootstrap": bootstrap,
+    }
+
+
+def controls(
+    items: int, share: float, pairs: tuple[int, int], simulations: int
+) -> dict[str, float]:
+    """Return the level of the test of ``beyond_control`` and the coverage of its limits."""
+    own, control = pairs
+    rng = np.random.default_rng([44, items, round(1000 * share), own, control])
+    rejected, covered = 0, 0
+    for _ in range(simulations):
+        means = [(rng.random((items, size)) < share).mean(axis=1) for size in pairs]
+        excess = means[0] - means[1]
+        rejected += bool(flip_test(excess).p_value <= 0.05)
+        found = unit_mean(excess, np.ones(items, dtype=np.int64), limits=(-1, 1))
+        covered += bool(found.ci_low <= 0 <= found.ci_high)
+    return {
+        "items": items,
+        "share": share,
+        "pairs": own,
+        "controls": control,
+        "rejected": round(rejected / simulations, 3),
+        "coverage": round(covered / simulations, 3),
     }
 
 

@@ -46,7 +46,7 @@ from fairstats.comparisons.model_differences import (
 )
 from fairstats.counts.patterns import PATTERNS
 from fairstats.inference.intervals import wilson
-from fairstats.inference.item_bootstrap import mean_interval
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 OUT = Path(__file__).resolve().parents[1] / "data" / "win_win_error.csv"
 TRIALS = 2000
@@ -124,14 +124,14 @@ def rates(n_items: int, comparisons: int, changed: tuple[str, ...], trials: int)
         many = np.array(each)
         count = int((many > 0).sum())
         family = wilson(count, trials, alpha=ALPHA)
-        share = mean_interval(many, np.ones_like(many), largest=pairs, alpha=ALPHA)
+        share = bounded_mean_interval(many / pairs, alpha=ALPHA)
         row |= {
             f"family_{rule}": count / trials,
             f"family_{rule}_low": float(family.ci_low),
             f"family_{rule}_high": float(family.ci_high),
-            f"pair_{rule}": float(share.estimate) / pairs,
-            f"pair_{rule}_low": max(float(share.ci_low), 0.0) / pairs,
-            f"pair_{rule}_high": float(share.ci_high) / pairs,
+            f"pair_{rule}": float(share.estimate),
+            f"pair_{rule}_low": float(share.ci_low),
+            f"pair_{rule}_high": float(share.ci_high),
         }
     return row
 

@@ -38,7 +38,6 @@ from fairstats.inference.intervals import square_and_add, tango, tango_limits, w
 from fairstats.inference.item_bootstrap import (
     bounded_mean_interval,
     cluster_bootstrap,
-    mean_interval,
 )
 from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
 from fairstats.inference.mantel_haenszel import mantel_haenszel
@@ -185,7 +184,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
     max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
     fairstats.mcnemar: lambda: ((), {"n10": 3, "n01": 1}),
-    mean_interval: lambda: (([-1, 0, 1],), {}),
     fairstats.minimum_detectable_difference: lambda: ((100, 0.2), {}),
     fairstats.odds_ratio: lambda: ((), {"n10": 3, "n01": 1}),
     paired_bias_rates: lambda: ((ratings(),), {}),
@@ -431,7 +429,6 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
         {"values": [0.5, 1], "multiplicity": [1, 2]},
         ("multiplicity",),
     ),
-    (mean_interval, {"values": [0, 1], "multiplicity": [1, 2]}, ("multiplicity",)),
     (sign_flip_test, {"differences": [1, -1], "multiplicity": [1, 2]}, ("multiplicity",)),
     (
         cochran_q,
@@ -545,10 +542,6 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"clusters": [[2, 0]], "multiplicity": [5], "influence": [NAN, 1]},
         r"influence\[0\]=nan must be a finite number",
     ),
-    (mean_interval, {"values": [3]}, "largest=1 is exceeded by a value, 3"),
-    (mean_interval, {"values": [1], "largest": 0}, "largest=0 must be at least 1"),
-    (mean_interval, {"values": [1], "largest": "x"}, "largest='x' must be at least 1"),
-    (mean_interval, {"values": ["1"]}, r"values\[0\]='1' must be a whole number"),
     (bounded_mean_interval, {"values": [50]}, r"values\[0\]=50 must be a share"),
     (bounded_mean_interval, {"values": ["x"]}, r"values\[0\]='x' must be a share"),
     (mean_difference, {"differences": [2.0], "largest": 1}, r"differences\[0\]=2.0 must be"),

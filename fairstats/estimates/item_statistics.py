@@ -186,7 +186,8 @@ def gap_heterogeneity(
     pandas.DataFrame
         `HETEROGENEITY_COLUMNS`, one row per declared pair, with the results of
         `gap_components`. A model's difference on an item is the mean over its strategies
-        and samples. Models that took part in selecting the items are left out.
+        and samples. Models that took part in selecting the items are left out. If the benchmark
+        declares a cluster, clusters take the place of the items.
 
     Raises
     ------
@@ -218,7 +219,10 @@ def gap_heterogeneity(
     for pair, own in _differences(opened, missing):
         span = opened.benchmarks[pair["benchmark"]].span
         matrix = own.pivot_table("difference", "item_id", "model", aggfunc="mean") / span
-        found = gap_components(matrix, alpha=alpha).to_frame().iloc[0].to_dict()
+        units = None
+        if opened.benchmarks[pair["benchmark"]].cluster is not None:
+            units = own.groupby("item_id")["unit"].first().reindex(matrix.index)
+        found = gap_components(matrix, units=units, alpha=alpha).to_frame().iloc[0].to_dict()
         # From shares of the scale to levels or points.
         rows.append(
             pair
@@ -292,7 +296,8 @@ def _differences(
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Yield each pair and its policy, with the paired difference of each answer set and item.
 
-    Its columns are model, strategy, item_id, n10 and n01 (each answer counted once), ``difference``
+    Its columns are model, strategy, item_id, unit (the item, or its declared cluster), n10 and n01
+    (each answer counted once), ``difference``
     (in [−1, 1]) and ``part`` (the item's part of the answer set's gap). Items without a pair and
     models that took part in selecting items have no row.
     """
@@ -305,11 +310,13 @@ def _differences(
             raise InputError([Problem("missing", message, "choose another policy")])
         own = item_grid(opened, benchmark)
         others = ~own.selecting[own.unit]
+        unit_of = dict(zip(own.items, own.unit_names, strict=True))
         for pair, table in paired_items(own.rows(others), policy):
             rows = table[table["n"] > 0]
             change = rows["total"]
             of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")
             rows = rows.assign(
+                unit=rows["item_id"].map(unit_of),
                 n10=rows["n10"] / rows["copies"],
                 n01=rows["n01"] / rows["copies"],
                 difference=change / rows["n"],

@@ -1,4 +1,4 @@
-"""Logistic regression of correctness on the group, with items as clusters."""
+"""Logistic regression of correctness on the group, with items or declared units as clusters."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ REGRESSION_COLUMNS = (
 )
 # Estimates and influences below it are rounding errors, also those of the iteration.
 _ROUNDING = 1e-6
+# A p-value that underflows is not 0.
+_LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 def gee_logistic(
@@ -60,8 +62,9 @@ def gee_logistic(
     """Fit a logistic regression of correctness on the group, by generalised estimating equations.
 
     The model is logit P(correct) = β₀ + β₁ [group a] + β' covariates, over the answers of each
-    declared pair of each unit. The answers to an item form a cluster. The working correlation is
-    independence, and the standard errors are robust.
+    declared pair of each unit. The answers to an item form a cluster, or those to all items of a
+    declared cluster, such as a patient. The working correlation is independence, and the standard
+    errors are robust.
 
     Parameters
     ----------
@@ -168,7 +171,9 @@ def _pairs(asked: Iterable[GroupAnswers]) -> Iterator[tuple[dict[str, str], pd.D
         row, turn = np.nonzero(np.arange(grid.answers.shape[2]) < own.samples[:, None])
         for pair in own.attribute.pairs:
             a, b = (grid.hits[row, grid.columns[own.attribute.name, g], turn] for g in pair)
-            table = pd.DataFrame({"item_id": items[row], "a": a, "b": b})
+            table = pd.DataFrame(
+                {"item_id": items[row], "unit": grid.unit_names[row], "a": a, "b": b}
+            )
             for unit, scores in table.groupby(grid.unit[row]):
                 names = (*grid.units.iloc[unit], own.attribute.name, *pair)
                 yield dict(zip(PAIR_COLUMNS, names, strict=True)), scores
@@ -231,7 +236,7 @@ def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.Data
 def _answer_rows(
     keys: Mapping[str, str], scores: pd.DataFrame, policy: str, covariates: pd.DataFrame | None
 ) -> pd.DataFrame:
-    """Return one row per answer of a pair: item_id, correct, group (1 for group a), covariates.
+    """Return one row per answer of a pair: item_id, unit, correct, group (1 for a), covariates.
 
     The columns of the covariates get the prefix `COVARIATE`.
     """
@@ -241,7 +246,7 @@ def _answer_rows(
         if policy == "complete":
             there &= scores[other] >= 0
         own = scores[there | (policy == "incorrect")]
-        rows = own[["item_id"]].assign(correct=(own[side] == 1).astype(float), group=number)
+        rows = own[["item_id", "unit"]].assign(correct=(own[side] == 1).astype(float), group=number)
         if covariates is not None:
             values = covariates.add_prefix(COVARIATE)
             if values.index.nlevels > 1:
@@ -259,11 +264,11 @@ class GeeFit:
     Attributes
     ----------
     terms : tuple of str
-        The intercept, then the columns of the data except item_id and correct.
+        The intercept, then the columns of the data except item_id, unit and correct.
     params : ndarray, shape (terms,)
         Log odds, NaN without a fit.
-    influence : ndarray, shape (items, terms)
-        Each item's linearised contribution to the estimates, in the order of the items' names. Its
+    influence : ndarray, shape (units, terms)
+        Each unit's linearised contribution to the estimates, in the order of the units' names. Its
         cross product is the robust covariance.
     reason : str
         The reason why there is no fit; empty if there is one.
@@ -276,15 +281,15 @@ class GeeFit:
 
     @property
     def covariance(self) -> FloatArray:
-        """Return the robust covariance of the estimates, with items as clusters."""
+        """Return the robust covariance of the estimates, with units as clusters."""
         return self.influence.T @ self.influence
 
 
 def fit_gee(data: pd.DataFrame) -> GeeFit:
-    """Fit ``correct`` on the other columns (item_id aside), with items as clusters."""
+    """Fit ``correct`` on the other columns (item_id aside), with units as clusters."""
     import statsmodels.api as sm
 
-    terms = ("intercept", *(name for name in data if name not in ("item_id", "correct")))
+    terms = ("intercept", *(name for name in data if name not in ("item_id", "unit", "correct")))
     nothing = np.full(len(terms), np.nan)
     reason = _without_fit(data, list(terms))
     if reason:
@@ -300,7 +305,7 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
     model = sm.GEE(
         correct,
         design,
-        groups=data["item_id"].to_numpy(),
+        groups=_units(data).to_numpy(),
         family=sm.families.Binomial(),
         cov_struct=sm.cov_struct.Independence(),
     )
@@ -314,15 +319,21 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
     chance = result.fittedvalues
     bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
     scores = design * (correct - chance)[:, None]
-    by_item = pd.DataFrame(scores).groupby(data["item_id"].to_numpy()).sum().to_numpy()
-    params, influence = to_params @ result.params, by_item @ bread @ to_params.T
+    by_unit = pd.DataFrame(scores).groupby(_units(data).to_numpy()).sum().to_numpy()
+    params, influence = to_params @ result.params, by_unit @ bread @ to_params.T
     # If each item is as often right in both groups, what remains of the group is rounding error.
     usual = np.sqrt(np.diag(to_params @ bread @ to_params.T))
     same = (np.abs(influence).max(axis=0) < _ROUNDING * usual) & (np.abs(params) < _ROUNDING)
     return GeeFit(terms, np.where(same, 0.0, params), np.where(same, 0.0, influence))
 
 
+def _units(data: pd.DataFrame) -> pd.Series:
+    """Return the independent unit of each row: its declared cluster, or its item."""
+    return data["unit"] if "unit" in data else data["item_id"]
+
+
 def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
+    who = "items are clusters" if _units(data).equals(data["item_id"]) else "by declared cluster"
     fit = fit_gee(data)
     if fit.reason:
         return [
@@ -347,9 +358,9 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             "odds_ratio_high": ratios[2][i],
             "ci_method": "wald, robust" if errors[i] else "none",
             "statistic": z[i],
-            "p_value": 2 * scipy.stats.norm.sf(abs(z[i])),
+            "p_value": max(2 * float(scipy.stats.norm.sf(abs(z[i]))), _LEAST_P),
             "test": "wald, robust",
-            "method_note": "items are clusters; working independence"
+            "method_note": f"{who}; working independence"
             + "; no interval: each item is as often right in both groups" * (not errors[i]),
         }
         for i, term in enumerate(fit.terms)
@@ -370,8 +381,9 @@ def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
         if rates["mean"].isin([0, 1]).any():
             return "no finite estimate: a group's answers are all right or all wrong"
         return "no finite estimate: right and wrong are separated by the terms"
-    if data["item_id"].nunique() < 2:
-        return "no standard error: there is only one item"
+    if _units(data).nunique() < 2:
+        one = "item" if data["item_id"].nunique() < 2 else "cluster"
+        return f"no standard error: there is only one {one}"
     if np.linalg.matrix_rank(scaled) < design.shape[1]:
         return "no estimate: a covariate is constant, or follows from the others"
     return ""

@@ -92,7 +92,8 @@ def sampling_noise(
     Items have equal weight. Only items with at least two answers for each group count. Without such
     items, the standard error is that of all items, and its parts are NaN. More items reduce all
     parts, more samples only the samples' part. Items cancel out of the difference. CFR compares the
-    groups itself, so its ``variance_groups`` is NaN.
+    groups itself, so its ``variance_groups`` is NaN. If the benchmark declares a cluster, further
+    clusters are drawn, not further items: what the items of a cluster share counts in full.
 
     With s samples, the samples' part of accuracy and its difference is proportional to 1 / s. That
     of CFR falls a little faster. Noise also lowers CFR itself, and more samples do not change that:
@@ -161,10 +162,11 @@ def _of_pair(
         right_a, right_b = (own.right[kept, place] for place in places)
         mean_a, mean_b = right_a / n_a, right_b / n_b
         noise_a, noise_b = proportion_noise(right_a, n_a), proportion_noise(right_b, n_b)
-    difference = sampling_variance(mean_a - mean_b, noise_a + noise_b, items)
-    mean = sampling_variance((mean_a + mean_b) / 2, (noise_a + noise_b) / 4, items)
+    units = own.grid.cluster[kept] if len(own.grid.cluster) else None
+    difference = sampling_variance(mean_a - mean_b, noise_a + noise_b, items, units)
+    mean = sampling_variance((mean_a + mean_b) / 2, (noise_a + noise_b) / 4, items, units)
     same = (letters_a @ own.grid.alike * letters_b).sum(axis=1) / (n_a * n_b)
-    cfr = sampling_variance(same, agreement_noise(letters_a, letters_b, n_a, n_b), items)
+    cfr = sampling_variance(same, agreement_noise(letters_a, letters_b, n_a, n_b), items, units)
     facts = {"n": mean.n, "samples": float(items @ (n_a + n_b) / (2 * items.sum()))}
     # Half of the difference varies around the mean of both groups.
     groups = difference.variance_items / 4

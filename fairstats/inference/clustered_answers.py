@@ -537,12 +537,16 @@ class SamplingVariance(Tabular):
 
 
 def sampling_variance(
-    values: npt.ArrayLike, noise: npt.ArrayLike, multiplicity: npt.ArrayLike | None = None
+    values: npt.ArrayLike,
+    noise: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
 ) -> SamplingVariance:
     """Split the variance of a mean over items into items and repeated samples.
 
     Var(mean) = (σ²_items + mean noise) / I. The variance of the values over items estimates the sum
-    in brackets.
+    in brackets. If clusters of items are the independent units, Var(mean) is the cluster-robust
+    variance, and what the samples leave of it is due to items and clusters.
 
     Parameters
     ----------
@@ -553,11 +557,13 @@ def sampling_variance(
         `proportion_noise`. NaN if the item has too few samples; all components are then NaN.
     multiplicity : array_like of int, shape (k,), optional
         Number of items of each kind (default: one).
+    units : array_like, shape (k,), optional
+        The cluster of each item (default: every item is a unit).
 
     Returns
     -------
     SamplingVariance
-        All NaN without items. With one item, the variance over items is unknown (NaN).
+        All NaN without items. With one item or cluster, the variance over items is unknown (NaN).
 
     Raises
     ------
@@ -589,7 +595,12 @@ def sampling_variance(
         return SamplingVariance(nan, nan, nan, nan, nan, nan, 0)
     mean = float(many @ x / n)
     samples = float(many @ of_samples / n) / n
-    total = float(many @ (x - mean) ** 2 / (n - 1)) / n if n > 1 else nan
+    squares, k = many @ (x - mean) ** 2, n
+    if units is not None:
+        _, place = np.unique(np.asarray(units)[many > 0], return_inverse=True)
+        k = int(place.max()) + 1
+        squares = (np.bincount(place, (many * (x - mean))[many > 0]) ** 2).sum() * k / n
+    total = float(squares / (k - 1)) / n if k > 1 else nan
     items = total - samples
     known = max(items, 0.0) + max(samples, 0.0)
     share = max(samples, 0.0) / known if known > 0 else nan

@@ -14,11 +14,9 @@ from fairstats.inference._checks import (
     check_alpha,
     check_choice,
     check_counts,
-    check_integers,
     check_multiplicity,
     check_resampling,
     check_share,
-    check_whole,
 )
 from fairstats.inference.bootstrap import (
     BootstrapMethod,
@@ -230,65 +228,6 @@ def cluster_bootstrap(
     name = f"cluster bootstrap {used}, {n_resamples} resamples"
     found = (np.asarray(observed), np.asarray(low), np.asarray(high))
     return Estimate(*found, 1 - alpha, name, np.asarray(k))
-
-
-def mean_interval(
-    values: npt.ArrayLike,
-    multiplicity: npt.ArrayLike | None = None,
-    *,
-    largest: int = 1,
-    method: BootstrapMethod = "bca",
-    alpha: float = 0.05,
-) -> Estimate:
-    """Compute an exact bootstrap interval of the mean of one whole number per item.
-
-    An example is the change in correct answers between two models: −2 to 2 per item for two groups.
-
-    Parameters
-    ----------
-    values : array_like of int, shape (k,)
-        The values.
-    multiplicity : array_like of int, shape (k,), optional
-        Number of items with each value (default: one).
-    largest : int
-        The largest possible absolute value of an item.
-    method : {"bca", "percentile", "basic"}
-        As in `bootstrap`.
-    alpha : float
-        1 − confidence level.
-
-    Returns
-    -------
-    Estimate
-        In ±`largest`; NaN without items. If all items have the same value, the bootstrap is not
-        informative. The interval is then `largest` times Tango's interval for as many items without
-        a discordant pair, centred on that value. `ci_method` records this.
-
-    Raises
-    ------
-    ValueError
-        For values that are not whole, or that exceed `largest`; for a multiplicity that is not a
-        count or of another shape, alpha outside (0, 1), or an unknown method.
-
-    References
-    ----------
-    Efron (1987), JASA 82:171-185; the exact distribution is that of `bootstrap`.
-
-    Examples
-    --------
-    >>> found = mean_interval([-1, 0, 1, 2], [10, 60, 20, 10], largest=2)
-    >>> float(found.estimate), float(found.ci_low), float(found.ci_high)
-    (0.3, 0.15, 0.46)
-    """
-    largest = check_whole("largest", largest, example=2)
-    check_choice("method", method, get_args(BootstrapMethod))
-    (whole,) = check_integers(values=values)
-    if whole.ndim != 1:
-        raise ValueError(f"values must have shape (k,); got {whole.shape}")
-    many = check_multiplicity(multiplicity, len(whole))
-    if np.any(beyond := np.abs(whole) > largest):
-        raise ValueError(f"largest={largest} is exceeded by a value, {whole[beyond][0]}")
-    return _bootstrap_mean(whole, many, method, check_alpha(alpha), largest)
 
 
 def _bootstrap_mean(

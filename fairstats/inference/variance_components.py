@@ -161,7 +161,7 @@ class GapComponents(Tabular):
     method : str
         The method of the limits.
     n_items, n_models : int
-        Items and models with differences.
+        Items (or clusters) and models with differences.
     """
 
     estimate: float
@@ -182,7 +182,9 @@ class GapComponents(Tabular):
     n_models: int
 
 
-def gap_components(differences: Any, *, alpha: float = 0.05) -> GapComponents:
+def gap_components(
+    differences: Any, *, units: npt.ArrayLike | None = None, alpha: float = 0.05
+) -> GapComponents:
     r"""Split the variation of a gap into items, models and the rest, and predict a new model's gap.
 
     The difference of model j on item i is d_ij = μ + item_i + model_j + rest_ij. The gap of a model
@@ -193,6 +195,10 @@ def gap_components(differences: Any, *, alpha: float = 0.05) -> GapComponents:
     differences : array_like or DataFrame of float, shape (items, models)
         Right answers of group a minus right answers of group b, in [−1, 1]: −1, 0 or 1 with one
         answer per variant, and a mean over samples otherwise. NaN if the pair is missing.
+    units : array_like, shape (items,), optional
+        The cluster of each item, e.g. the patient, if clusters are the independent units. They then
+        take the place of the items, also in `n_items`. With K clusters of I items, that of cluster
+        k is gap + K / I Σ (d − gap) over its items: its part of the gap, linearised.
     alpha : float
         1 − level of the interval and of the prediction limits.
 
@@ -253,7 +259,14 @@ def gap_components(differences: Any, *, alpha: float = 0.05) -> GapComponents:
     if d.ndim != 2:
         raise ValueError(f"differences must have shape (items, models), got {d.shape}")
     there = ~np.isnan(d)
+    if units is not None:
+        own = np.asarray(units)
+        if own.shape != d.shape[:1]:
+            raise ValueError(f"units must have shape ({len(d)},), one per item; got {own.shape}")
+        units = own[there.any(axis=1)]
     d = d[there.any(axis=1)][:, there.any(axis=0)]
+    if units is not None and d.size:
+        d = _of_units(d, units)
     there = ~np.isnan(d)
     n_items, n_models = d.shape
     gaps = np.nanmean(d, axis=0) if d.size else np.array([np.nan])
@@ -289,6 +302,17 @@ def gap_components(differences: Any, *, alpha: float = 0.05) -> GapComponents:
     return _result(
         estimate, limits, alpha, raw, reliability, "crossed components, satterthwaite t", d.shape
     )
+
+
+def _of_units(d: FloatArray, units: npt.ArrayLike) -> FloatArray:
+    """Return each cluster's linearised part of each model's gap; NaN without differences."""
+    _, place = np.unique(np.asarray(units), return_inverse=True)
+    there, gaps = ~np.isnan(d), np.nanmean(d, axis=0)
+    sums, sizes = np.zeros((2, int(place.max()) + 1, d.shape[1]))
+    np.add.at(sums, place, np.where(there, d - gaps, 0.0))
+    np.add.at(sizes, place, there)
+    number = (sizes > 0).sum(axis=0)
+    return np.where(sizes > 0, gaps + number / sizes.sum(axis=0) * sums, np.nan)
 
 
 def _limits(

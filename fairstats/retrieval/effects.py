@@ -12,10 +12,11 @@ import pandas as pd
 import scipy
 
 from fairstats._lib.result_objects import naming_effect
-from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS
+from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
 from fairstats.answers.strategies import Strategy
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.answer_tables import item_patterns
+from fairstats.counts.grid import item_grid
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.clustered_answers import design_effect
@@ -131,9 +132,9 @@ def retrieval_effects(
 
     Shares have Wilson's interval. The difference has Newcombe's interval for two independent
     groups, and a two-sided p-value by Fisher's exact test, unadjusted. With several samples per
-    item, counts are divided by the design effect (for the difference, the larger of the two), and
-    there is no test. A missing answer is neither wrong nor changed, under any policy. Two variants
-    without any retrieved snippets have the same snippets.
+    item, or declared clusters of several items, counts are divided by the design effect (for the
+    difference, the larger of the two), and there is no test. A missing answer is neither wrong nor
+    changed, under any policy. Two variants without any retrieved snippets have the same snippets.
 
     References
     ----------
@@ -172,30 +173,41 @@ def retrieval_effects(
     own = pd.MultiIndex.from_frame(answers[keys].astype("str")).isin(list(strategies))
     if not own.any():
         return _typed([])
+    asked = open_answers(answers[own], benchmarks)
+    units = {
+        name: dict(zip(grid.items, grid.unit_names, strict=True))
+        for name, benchmark in asked.benchmarks.items()
+        for grid in [item_grid(asked, benchmark)]
+    }
     patterns = item_patterns(answers[own], benchmarks=benchmarks)
     rows = []
     for pair, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
         names = dict(zip(PAIR_COLUMNS, map(str, pair), strict=True))
         strategy = strategies[names["benchmark"], names["benchmark_version"], names["strategy"]]
         found = lists[names["benchmark"], names["benchmark_version"], str(strategy.retriever)]
-        rows += list(_pair_rows(names, pairs, strategy, found, alpha))
+        unit = pairs["item_id"].map(units[names["benchmark"]]).to_numpy(dtype=str)
+        rows += list(_pair_rows(names, pairs, unit, strategy, found, alpha))
     return _typed(_in_order(rows, opened))
 
 
 def _pair_rows(
-    names: Mapping[str, str], pairs: pd.DataFrame, strategy: Strategy, lists: Lists, alpha: float
+    names: Mapping[str, str],
+    pairs: pd.DataFrame,
+    units: Texts,
+    strategy: Strategy,
+    lists: Lists,
+    alpha: float,
 ) -> Iterator[Row]:
     k = int(strategy.top_k or 0)
     variants = [(names["attribute"], names[side]) for side in ("group_a", "group_b")]
     kinds = {item: _kind(*(lists.first(k, item, v) for v in variants)) for item in lists.items}
     snippets = pairs["item_id"].map(kinds).fillna("").to_numpy(dtype=str)
-    items = pairs["item_id"].to_numpy(dtype=str)
     a, b, key = (pairs[c].to_numpy(dtype=str) for c in ("letter_a", "letter_b", "answer_key"))
     a_there, b_there = a != NO_LETTER, b != NO_LETTER
     everything = np.ones(len(pairs), dtype=np.bool_)
     members = {WRONG_A: a_there & (a != key), WRONG_B: b_there & (b != key), ALL: everything}
     for of, own in members.items():
-        counted = _Pairs(snippets[own], (a != b)[own], (a_there & b_there)[own], items[own], alpha)
+        counted = _Pairs(snippets[own], (a != b)[own], (a_there & b_there)[own], units[own], alpha)
         for metric, row in counted.rows():
             keys = {"retriever": strategy.retriever, "top_k": k, "of": of, "metric": metric}
             yield {**names, **keys, "ci_level": 1 - alpha, **row}
@@ -216,7 +228,8 @@ class _Pairs:
     changed: Mask
     #: Whether both answers are present.
     answered: Mask
-    items: Texts
+    #: The independent unit of each pair: its item, or its declared cluster.
+    units: Texts
     alpha: float
 
     def rows(self) -> Iterator[tuple[str, Row]]:
@@ -238,7 +251,7 @@ class _Pairs:
 
     def _share(self, part: Mask, whole: Mask) -> Row:
         count, n = int((part & whole).sum()), int(whole.sum())
-        effect = _effect(part[whole], self.items[whole])
+        effect = _effect(part[whole], self.units[whole])
         found = wilson(count, n, alpha=self.alpha, design_effect=effect)
         return {
             "estimate": count / n if n else np.nan,
@@ -253,7 +266,7 @@ class _Pairs:
     def _difference(self, other: Mask, same: Mask) -> Row:
         changed_other, n_other = int((self.changed & other).sum()), int(other.sum())
         changed_same, n_same = int((self.changed & same).sum()), int(same.sum())
-        effect = max(_effect(self.changed[kind], self.items[kind]) for kind in (other, same))
+        effect = max(_effect(self.changed[kind], self.units[kind]) for kind in (other, same))
         found = partly_paired_interval(
             *(0, 0, 0, 0),
             correct_a=changed_other,
@@ -276,19 +289,21 @@ class _Pairs:
             named = " and none with ".join(f"{name} snippets" for name in lacking)
             return row | {"method_note": f"no pairs with {named}, so no comparison"}
         row["estimate"] = changed_other / n_other - changed_same / n_same
-        counted = self.items[other | same]
+        counted = self.units[other | same]
         if len(np.unique(counted)) < len(counted):
-            return row | {"method_note": f"several samples per item: no test; {NOT_CAUSAL}"}
+            return row | {
+                "method_note": f"several answers per item or cluster: no test; {NOT_CAUSAL}"
+            }
         table = [[changed_other, n_other - changed_other], [changed_same, n_same - changed_same]]
         p = float(scipy.stats.fisher_exact(table).pvalue)
         tested = {"p_value": min(max(p, _LEAST_P), 1.0), "test": "fisher exact"}
         return row | tested | {"method_note": f"not adjusted; {NOT_CAUSAL}"}
 
 
-def _effect(successes: Mask, items: Texts) -> float:
-    """Return the design effect of a share; 1 if each item occurs once."""
-    codes, names = pd.factorize(items)
-    if len(names) == len(items):
+def _effect(successes: Mask, units: Texts) -> float:
+    """Return the design effect of a share; 1 if each unit occurs once."""
+    codes, names = pd.factorize(units)
+    if len(names) == len(units):
         return 1.0
     cells = np.zeros((len(names), 2))
     np.add.at(cells, (codes, np.where(successes, 0, 1)), 1)

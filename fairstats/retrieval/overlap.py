@@ -106,7 +106,7 @@ def retrieval_overlap(
         identical sets, including ``n_empty`` without any retrieved snippets. ``n_left_out`` is the
         number of the benchmark's other items. The limits are those of the bootstrap over items,
         without a seed (`fairstats.inference.item_bootstrap`), with items resampled with all their
-        variants.
+        variants. They take items for independent, also if the benchmark declares a cluster.
 
     Raises
     ------
@@ -332,6 +332,7 @@ def text_overlap(
         ``n_identical`` the number with the same words. Left out are pairs with a missing reply
         (``n_missing``) and pairs in which neither reply has words (``n_without_words``). Limits are
         those of the bootstrap over items, without a seed (`fairstats.inference.item_bootstrap`).
+        They take items for independent, also if the benchmark declares a cluster.
 
     Raises
     ------

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.schema import REQUIRED_COLUMNS
 from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_among
@@ -18,7 +19,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
-from fairstats.inference.item_bootstrap import bounded_mean_interval
+from fairstats.inference.unit_means import unit_mean
 
 #: Columns of the table from `vote_counts`, in order.
 VOTE_COLUMNS = (
@@ -177,10 +178,10 @@ def vote_counts(
 
     Notes
     -----
-    The limits of the accuracy are Wilson's. Those of the score and the gain are from the bootstrap
-    over items (`fairstats.inference.item_bootstrap`, for the gain on the scale from −1 to 1). With
-    several samples of an item there are no limits, since votes on one item are not independent. If
-    no vote has a result, the estimates are NaN.
+    The limits of the accuracy are Wilson's. Those of the score and the gain, and all for clusters,
+    are those of `fairstats.inference.unit_means.unit_mean`. With several samples of an item there
+    are no limits, since votes on one item are not independent. If no vote has a result, the
+    estimates are NaN.
 
     References
     ----------
@@ -201,7 +202,8 @@ def vote_counts(
     opened = open_answers(answers, benchmarks)
     return _typed(
         [
-            dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True)) | _count(votes, alpha)
+            dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True))
+            | _count(votes, alpha, _cluster_of(own, unit, votes))
             for own, unit, votes in _votes_of(opened)
         ]
     )
@@ -316,7 +318,23 @@ def _vote_table(opened: OpenAnswers) -> pd.DataFrame:
     return found.astype({name: "str" for name in found if name != "sample"})
 
 
-def _count(own: _Votes, alpha: float) -> dict[str, Any]:
+def _cluster_of(own: Grid, unit: int, votes: _Votes) -> IntArray | None:
+    """Return the declared cluster of each vote's item; None if items are independent."""
+    return own.cluster[own.span(unit)][votes.row] if len(own.cluster) else None
+
+
+def _mean_limits(
+    values: FloatArray, units: IntArray | None, limits: tuple[float, float], alpha: float
+) -> Estimate:
+    """Return the interval of a mean over items, or over clusters of items."""
+    if units is None:
+        units = np.arange(len(values))
+    _, place = np.unique(units, return_inverse=True)
+    sums, sizes = np.bincount(place, weights=values), np.bincount(place)
+    return unit_mean(sums, sizes, limits=limits, alpha=alpha)
+
+
+def _count(own: _Votes, alpha: float, units: IntArray | None) -> dict[str, Any]:
     decided, answered = own.leaders == 1, own.answers > 0
     vote_right = own.winner[decided] == own.key[decided]
     single = own.right[decided] / own.answers[decided]
@@ -343,18 +361,20 @@ def _count(own: _Votes, alpha: float) -> dict[str, Any]:
     }
     if len(own.row) > items:
         return row | {"ci_method": "none", "method_note": "several samples per item: no interval"}
+    with_result, with_answer = (None if units is None else units[at] for at in (decided, answered))
     accuracy = wilson(n_right, len(vote_right), alpha=alpha)
-    # Rescale from [−1, 1] to [0, 1] and back.
-    gain = bounded_mean_interval((1 + vote_right - single) / 2, alpha=alpha)
-    of_items = bounded_mean_interval(score, alpha=alpha)
+    if with_result is not None:
+        accuracy = _mean_limits(vote_right.astype(np.float64), with_result, (0.0, 1.0), alpha)
+    gain = _mean_limits(vote_right - single, with_result, (-1.0, 1.0), alpha)
+    of_items = _mean_limits(score, with_answer, (0.0, 1.0), alpha)
     return row | {
         "score_low": float(of_items.ci_low),
         "score_high": float(of_items.ci_high),
         "accuracy_vote_low": float(accuracy.ci_low),
         "accuracy_vote_high": float(accuracy.ci_high),
-        "accuracy_gain_low": 2 * float(gain.ci_low) - 1,
-        "accuracy_gain_high": 2 * float(gain.ci_high) - 1,
-        "ci_method": f"score: {of_items.method}; accuracy: wilson; gain: {gain.method}",
+        "accuracy_gain_low": float(gain.ci_low),
+        "accuracy_gain_high": float(gain.ci_high),
+        "ci_method": f"score: {of_items.method}; accuracy: {accuracy.method}; gain: {gain.method}",
         "method_note": "" if len(vote_right) else "no vote has a result",
     }
 

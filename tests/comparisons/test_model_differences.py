@@ -443,3 +443,19 @@ def test_level_holds_for_many_pairs():
         for _ in range(40)
     ]
     assert np.mean(np.array(p) <= 0.05) <= 0.1
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("figure", [accuracy, cfr])
+def test_few_changes_in_one_direction_leave_room_for_the_other(figure, missing):
+    one, right = np.ones(60, dtype=np.int64), (np.arange(60) < 45).astype(np.int64)
+    old = np.stack([right, one, right, one, one, one], axis=-1)[:, None]
+    new = old.copy()
+    # Group b's answer to three items changes from right to wrong.
+    new[:3, 0, [2, 4]] = 0
+    if missing:
+        # Both models lack the pair of these items.
+        old[50:], new[50:] = 0, 0
+    found = model_difference(old, new, figure)
+    assert found.p_value > 0.1
+    assert found.ci_low < found.estimate < 0 < found.ci_high

@@ -576,6 +576,18 @@ def test_pooled_is_a_reserved_attribute_name(benchmark_file):
         load_benchmark(file)
 
 
+def test_an_interaction_in_few_items_may_be_one_in_the_other_direction(answers_of, row_of, crossed):
+    answers = answers_of(
+        ["AAAB"] * 3 + ["AAAA"] * 37,
+        groups=("wm", "bm", "wf", "bf"),
+        attribute="race_sex",
+        benchmark="crossed",
+    )
+    row = row_of(analyze(answers, benchmarks=[crossed]), metric="interaction")
+    assert row["p_value"] > 0.1
+    assert row["ci_low"] < row["estimate"] < 0 < row["ci_high"]
+
+
 def test_crossings_have_their_interaction(answers_of, row_of, crossed):
     # Only black women lose 30 of 100 items, and they gain 6.
     items = ["AAAB"] * 30 + ["BBBA"] * 6 + ["AAAA"] * 64

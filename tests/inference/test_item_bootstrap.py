@@ -15,7 +15,6 @@ from fairstats.inference.item_bootstrap import (
     STEPS,
     bounded_mean_interval,
     cluster_bootstrap,
-    mean_interval,
 )
 
 # Overlaps of two lists of ten snippets: j in common of 20 − j.
@@ -264,28 +263,7 @@ def test_items_that_do_not_vary_have_the_interval_of_items_that_agree():
     assert "do not vary" in drawn.method
 
 
-def test_the_mean_of_a_number_an_item_is_bootstrapped_exactly():
-    values, many = [-2, -1, 0, 1, 2], [3, 20, 500, 60, 9]
-    found = mean_interval(values, many, largest=2, method="percentile")
-    rng = np.random.default_rng(1)
-    drawn = rng.multinomial(592, np.array(many) / 592, 200_000) @ np.array(values) / 592
-    np.testing.assert_allclose(
-        [found.ci_low, found.ci_high], np.quantile(drawn, [0.025, 0.975]), atol=1.01 / 592
-    )
-    assert float(found.estimate) == pytest.approx(52 / 592)
-    pairs = mean_interval([1, -1, 0], [83, 10, 708])
-    assert pairs.ci_low == bootstrap_counts([600, 83, 10, 108]).ci_low
-    empty = mean_interval([], [], largest=2)
-    assert np.isnan(empty.estimate)
-    assert (float(empty.ci_low), float(empty.ci_high)) == (-2, 2)
-    with pytest.raises(ValueError, match="largest=1 is exceeded"):
-        mean_interval([2], [4])
-
-
 def test_limits_are_within_the_scale():
-    found = mean_interval([0, 3], [99, 1], largest=3, alpha=0.001)
-    assert found.ci_high < 0.6
-    assert mean_interval([-1, 1], [1, 19], method="basic").ci_high <= 1
     kinds = [[2, 0], [0, 2]]
     found = cluster_bootstrap(kinds, "proportion", multiplicity=[1, 39], alpha=5e-4)
     assert found.ci_high <= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,19 +23,35 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("excess", (50, 0.05, 0.02), "coverage"),
         ("equivalence", (30, 5, 0.2, 0.2), "equivalent"),
         ("alpha", (30, 3, 0.1), "coverage"),
+        ("changes", (100, (0.02, 0.03)), "coverage"),
+        ("controls", (60, 0.03, (1, 6)), "rejected"),
     ],
 )
 def test_the_simulation_is_that_of_the_script(figure, design, measured):
     found = getattr(benchmark_script("small_samples"), figure)(*design, 100)
-    names = list(found)[: len(design)]
-    (row,) = [row for row in SMALL[figure] if [row[name] for name in names] == list(design)]
+    values = np.hstack(design).tolist()
+    names = list(found)[: len(values)]
+    (row,) = [row for row in SMALL[figure] if [row[name] for name in names] == values]
     assert found[measured] == pytest.approx(row[measured], abs=0.1)
 
 
-def test_excess_covers_if_enough_items_differ():
-    rows = pd.DataFrame(SMALL["excess"])
-    assert rows.loc[rows["differing"] > 13, "coverage"].min() > 0.92
-    assert 0.78 < rows["coverage"].min() < 0.82
+def test_excess_covers():
+    assert pd.DataFrame(SMALL["excess"])["coverage"].min() > 0.92
+
+
+def test_changes_cover_where_the_bootstrap_does_not():
+    rows = pd.DataFrame(SMALL["changes"])
+    assert rows["coverage"].min() > 0.93
+    assert rows["bootstrap"].min() < 0.81
+
+
+def test_one_pair_and_two_controls_hold_and_others_do_not():
+    rows = pd.DataFrame(SMALL["controls"])
+    held = (rows["pairs"] == 1) & (rows["controls"] <= 2)
+    assert rows.loc[held, "coverage"].min() > 0.94
+    assert rows.loc[held, "rejected"].max() < 0.06
+    assert rows["coverage"].min() > 0.84
+    assert 0.15 < rows["rejected"].max() < 0.16
 
 
 def test_equivalence_at_the_margin_is_rarer_than_one_in_eleven():

@@ -77,3 +77,14 @@ def test_interval_covers_zero_for_noise_and_excludes_it_for_an_unfair_model(size
     assert covered >= 52
     assert found_unfair >= 55
     assert np.mean(cfr) < 0.5
+
+
+@pytest.mark.parametrize("uneven", [0, 1])
+def test_few_items_with_an_excess_leave_room_for_one_below_0(uneven):
+    a = [[2, 0]] * 40
+    b = [[1, 1]] * 3 + [[2, 0]] * 36 + [[2 + uneven, 0]]
+    found = same_prompt(a, b).excess
+    assert found.estimate == 0
+    a = [[0, 2]] * 2 + [[2, 0]] * 38
+    found = same_prompt(a, [[2, 0]] * 39 + [[2 + uneven, 0]]).excess
+    assert found.ci_low < 0 < found.estimate < found.ci_high

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -229,6 +231,29 @@ def test_several_samples_have_no_test_and_copies_do_not_count(key_a):
         assert "design effect" in found["ci_method"]
         # Three copies of an answer are worth one, up to n / (n − 1).
         assert found["ci_high"] == pytest.approx(single["ci_high"], abs=0.02)
+
+
+def test_items_of_a_cluster_count_as_one(key_a):
+    pairs = [("A", "B", "ab", "cd")] * 3 + [("A", "A", "ab", "cd")] * 2
+    pairs += [("A", "B", "ab", "ab")] * 2 + [("A", "A", "ab", "ab")] * 4
+    clustered = replace(key_a[0], cluster="patient")
+    one, two = (
+        retrieval_effects(
+            answers.assign(cluster="c" + (number % len(pairs)).astype(str)),
+            retrievals,
+            benchmarks=[clustered],
+        ).set_index(["of", "metric"])
+        for times in (1, 2)
+        for answers, retrievals in [case(pairs * times)]
+        for number in [answers["item_id"].str[-2:].astype(int) - 1]
+    )
+    assert one.loc[("all", CHANGE_DIFFERENCE), "test"] == "fisher exact"
+    assert np.isnan(two.loc[("all", CHANGE_DIFFERENCE), "p_value"])
+    for metric in (CHANGED_OTHER, CHANGED_SAME):
+        found, single = two.loc[("all", metric)], one.loc[("all", metric)]
+        assert found["count"] == 2 * single["count"]
+        # Two copies of an item are worth one, up to n / (n − 1).
+        assert found["ci_high"] == pytest.approx(single["ci_high"], abs=0.03)
 
 
 def test_every_pair_of_every_unit_has_its_rows_in_order(demo):
