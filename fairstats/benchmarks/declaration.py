@@ -366,6 +366,9 @@ class Benchmark:
         if len(self.favourable) > 1:
             names = first_of([self.labels.get(one, one) for one in self.favourable], 8)
             found.append(f"favourable: {names}")
+        if self.slanted:
+            text = self.swayed_by or "slanted text"
+            found.append(f"differences are put down to {text}, not to the group alone")
         if few := self.few_clusters:
             found.append(few)
         if self.cluster is not None and not self.clusters:
@@ -429,8 +432,8 @@ class Benchmark:
         Examples
         --------
         >>> from fairstats.benchmarks.loading import load_benchmark
-        >>> load_benchmark("fairmedqa").basis(0.05).partition(", ")[2]
-        'equivalence margin ±5 points (declared: ±2)'
+        >>> load_benchmark("demo").basis(0.1).partition(", ")[2]
+        'equivalence margin ±10 points (declared: ±5)'
         """
         declared = self.kind.shown_margin(self.equivalence_margin)
         used = declared if margin is None else self.kind.shown_margin(margin)

@@ -285,6 +285,12 @@ def test_favourable_options_that_count_as_the_same_are_named(benchmark_file):
     assert "favourable: Y, Perhaps" in lumped.own_thresholds
 
 
+def test_text_to_which_differences_are_put_down_is_named(demo):
+    slanted = replace(demo, slanted=True, swayed_by="a harmless remark")
+    said = "differences are put down to a harmless remark, not to the group alone"
+    assert slanted.own_thresholds == [said]
+
+
 def test_clusters_of_the_answers_are_named(demo):
     own = replace(demo, cluster="patient")
     assert own.own_thresholds == ["clusters (patient) are those that the answers state"]
