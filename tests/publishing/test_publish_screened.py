@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -16,6 +17,7 @@ from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
+from fairstats.report.model.page import show_model
 from fairstats.report.notes import (
     flag_notes,
     screening_of,
@@ -73,6 +75,23 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     # In the charts and the table.
     assert len(re.findall(r"( †)? ‡</a>", page)) > 3
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+
+
+def test_page_of_the_model_states_questions_that_are_too_many_for_the_leaderboard(
+    refusing, other_replies, tmp_path, drawn_text, monkeypatch
+):
+    made = publish(
+        other_replies, release="1", out=tmp_path / "site", overrule=blocked(other_replies)
+    )
+    release = Release(made.path)
+    monkeypatch.setattr("fairstats.report.board.page._FEW_NOTES", 0)
+    monkeypatch.setattr("fairstats.report.board.page._MOST_LISTED", 0)
+    board = drawn_text(show_leaderboard, release)
+    assert "The page of each model states why." in board
+    assert "The publisher states" not in board
+    page = html.unescape(drawn_text(show_model, release, "other"))
+    assert "stored replies give another letter" in page
+    assert "The publisher states: Replies of <another> run" in page
 
 
 def test_blocked_answers_that_nobody_overruled_fail_verification(
