@@ -32,8 +32,6 @@ MARKS = "stored_marks"
 #: Agreement with another item's key above that of unrelated answers: what popular wrong answers can
 #: give an honest set, and from where a set is blocked.
 EXCESS, EXCESS_BLOCK = 0.05, 0.1
-#: No p-value is 0: further digits of a normal approximation mean nothing.
-LEAST_P = 1e-300
 #: What to ask about answers in the rows of other items.
 ROWS_MOVED = "Is each answer in the row of its item, and are letters counted from the same start?"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
@@ -61,7 +59,8 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     If the key of one item often goes with that of another, such as in sorted or periodic keys,
     honest answers agree with moved keys too. The expected agreement is then higher, see
     `_explained`.
-    The limit is `EXCESS` above. The p-value of the highest agreement is multiplied by the number of
+    The limit is `EXCESS` above; for renamed letters also above the agreement with the key itself.
+    The p-value of the highest agreement is multiplied by the number of
     rotations and renamings. Answers that fit the keys of other items better than their own, by far,
     are no model's answers.
     """
@@ -81,11 +80,13 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     explained = np.maximum(expected, _explained(given, key))
     means = np.concatenate([explained, [mean for mean, _ in renamed]])
     variances = np.concatenate([np.full(n - 1, variance), [v for _, v in renamed]])
+    own = float((given * key).sum() / total)
+    # A rater who is often one level too severe is no sign of letters from another start.
+    means[n - 1 :] = np.maximum(means[n - 1 :], own * total)
     excess = (moved - means) / total
     z = (moved - means - EXCESS * total) / np.sqrt(np.maximum(variances, 1e-12))
     best = int(np.argmax(z))
     p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
-    own = float((given * key).sum() / total)
     if best < n - 1:
         lag = best + 1 if best + 1 <= n // 2 else best + 1 - n
         what = f"the key of the item {abs(lag)} {'later' if lag > 0 else 'earlier'}"
@@ -97,7 +98,7 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     moved_rows = best < n - 1 and value > own and excess[best] >= EXCESS_BLOCK
     worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
     limit = float(means[best] / total) + EXCESS
-    return Finding(ALIGNMENT, value, limit, max(p, LEAST_P), worst, note, ROWS_MOVED)
+    return Finding(ALIGNMENT, value, limit, p, worst, note, ROWS_MOVED)
 
 
 def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:
@@ -205,9 +206,7 @@ def _towards_key(found: Finding, votes: list[int]) -> Finding:
         f"for {down:,}."
     )
     question = "Why do stored letters that their replies do not contain favour the key?"
-    return Finding(
-        REPLIES, up / (up + down), EITHER_LETTER, max(p, LEAST_P), "look", note, question
-    )
+    return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:
@@ -218,14 +217,16 @@ def read_again(item: str, reply: str, layout: Layout) -> str | None:
     return parse_answer(reply, texts or dict.fromkeys(layout.benchmark.options, "")).letter
 
 
-def check_marks(rows: pd.DataFrame) -> Finding | None:
+def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Compare stored marks of correct answers with the letters.
 
-    Returns None without marks, or without keys to compare them with.
+    A judge may have marked replies in which no letter was read: these are not compared. Only
+    choices are blocked: a level may have been marked as right if it is one away. Returns None
+    without marks, or without answers and keys to compare them with.
     """
     if MARK_COLUMN not in rows or "answer_key" not in rows:
         return None
-    marked = rows[rows[MARK_COLUMN].notna() & rows["answer_key"].notna()]
+    marked = rows[rows[[MARK_COLUMN, "answer_key", "answer"]].notna().all(axis=1)]
     if marked.empty:
         return None
     wrong = (marked["answer"] == marked["answer_key"]).astype("float64") != marked[MARK_COLUMN]
@@ -233,9 +234,11 @@ def check_marks(rows: pd.DataFrame) -> Finding | None:
     share, items = float(wrong.mean()), int(by_item.sum())
     # A corrected key changes the marks of whole items.
     p = float(scipy.stats.binom.sf(items - 1, len(by_item), DIFFERENT_REPLIES_BLOCK))
-    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the letters."
-    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if items else "ok"
-    question = "Were the marks made with another version of the key?"
+    what = "letters" if layout.has_letters else "answers"
+    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the {what}."
+    many = layout.has_letters and share >= DIFFERENT_REPLIES_BLOCK
+    worst: Flag = "block" if many else "look" if items else "ok"
+    question = "Were the marks made with another version of the key, or by another rule?"
     return Finding(MARKS, share, DIFFERENT_REPLIES_BLOCK, p, worst, note, question)
 
 

@@ -311,7 +311,7 @@ def _screen_version(
         *findings, repeated = (
             _most_extreme("part", [*enumerate(one, 1)]) for one in zip(*parts, strict=True)
         )
-        findings += [check_replies(rows, layout), check_marks(rows)]
+        findings += [check_replies(rows, layout), check_marks(rows, layout)]
         if recorded is None:
             why = "only pandas reads stored replies, which can also explain missing answers"
             findings.append(not_checked(REPLIES, why))

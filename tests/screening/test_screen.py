@@ -141,6 +141,8 @@ def test_repeated_sample_is_named_and_asked_about_only_at_a_temperature(
     assert (same["value"], same["flag"]) == (0.5, "ok")
     assert "hold no further information" in same["note"]
     assert row(honest[0], temperature=0.0)["flag"] == "ok"
+    # Some servers refuse 0.
+    assert row(honest[0], temperature=0.01)["flag"] == "ok"
     assert row(honest[0], temperature=0.7)["flag"] == "look"
     assert row(honest[1], temperature=0.7)["flag"] == "ok"
     once = screen(honest[0], benchmarks=[synthetic]).to_frame()
@@ -185,7 +187,14 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "flagged"), [("gpt-4.1-2025-04-14", True), ("not known", False), ("v1", False)]
+    ("snapshot", "flagged"), [
+        ("gpt-4.1-2025-04-14", True),
+        ("not known", False),
+        ("v1", False),
+        ("vllm-0.6.3", False),
+        ("llama.cpp b3561", False),
+        ("seed 42, run 2", False),
+    ],
 )
 def test_snapshot_shared_by_two_models_is_looked_at_if_it_names_a_model(
     honest, synthetic, by_check, snapshot, flagged
@@ -322,6 +331,27 @@ def test_few_wrong_marks_and_those_of_a_corrected_key_do_not_block(honest, synth
         assert by_check(found, "Model-A").loc["stored_marks", "flag"] != "block"
 
 
+def test_marks_of_replies_without_a_letter_are_not_compared(honest, synthetic, by_check):
+    """A judge may have marked replies in which the parser read no letter."""
+    right = honest[0]["answer"] == honest[0]["answer_key"]
+    unread = honest[0].index % 5 == 0
+    given = honest[0].assign(
+        correct=right,
+        answer=honest[0]["answer"].mask(unread),
+        status=honest[0]["status"].mask(unread, "unparsed"),
+    )
+    found = screen(given, benchmarks=[synthetic])
+    assert by_check(found, "Model-A").loc["stored_marks", "flag"] == "ok"
+
+
+def test_no_p_value_is_0(honest, synthetic):
+    right = honest[0]["answer"] == honest[0]["answer_key"]
+    replies = "The answer is " + of_other_rows(honest[0]["answer"]) + "."
+    given = honest[0].assign(correct=~right, answer_raw=replies)
+    found = screen(given, benchmarks=[synthetic]).to_frame()
+    assert (found["p_value"].dropna() > 0).all()
+
+
 def test_what_is_not_an_answers_table_is_refused():
     with pytest.raises(TypeError, match="must be a data frame, not list"):
         screen([1, 2])
@@ -439,7 +469,8 @@ def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
     false = honest_demo[0].assign(answer_raw=some, model="false")
     done = run(write_answers(false, tmp_path / "false.parquet"), "--against", folder)
     assert done.exit_code == 1
-    assert "stored_replies" in done.stdout
+    # A narrow terminal breaks its name.
+    assert "stored" in done.stdout
     assert ": 1 block, 0 look, 0 ok" in done.stderr
 
 
