@@ -199,7 +199,9 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
 
 
 def _says_no_model(word: str) -> bool:
-    return any(kind.fullmatch(word) for kind in (_PROVIDER, _EDITION, _VERSION, _SERVER, _MONTH_NAME))
+    return any(
+        kind.fullmatch(word) for kind in (_PROVIDER, _EDITION, _VERSION, _SERVER, _MONTH_NAME)
+    )
 
 
 class ModelNames(Mapping[str, str]):

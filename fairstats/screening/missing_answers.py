@@ -84,8 +84,8 @@ def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> F
     """Count the samples of a set with the same answers as an earlier one.
 
     At temperature 0, a model may always answer the same, and near 0, which some servers need
-    instead. At a higher one, a model is undecided where its answer depends on the version. It is expected to change some of these answers, if
-    there are enough. Returns None for a single sample.
+    instead. At a higher one, a model is undecided where its answer depends on the version. It is
+    expected to change some of these answers, if there are enough. Returns None for a single sample.
     """
     if len(samples) < 2:
         return None

@@ -187,7 +187,8 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "flagged"), [
+    ("snapshot", "flagged"),
+    [
         ("gpt-4.1-2025-04-14", True),
         ("not known", False),
         ("v1", False),
