@@ -183,9 +183,8 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     low, high = DIFFERENT_REPLIES_BLOCK, SHUFFLED_REPLIES
     worst: Flag = "block" if low <= other / known < high else "look"
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
-    question = "Were the replies read by another parser, or are they those of another run?"
-    if layout.has_letters and other / known >= SHUFFLED_REPLIES:
-        question = "Were the options asked in another order, or are the replies of another run?"
+    question = "Are the answers those of another parser or run, or majorities of several replies"
+    question += ", or were options asked in another order?" if layout.has_letters else "?"
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
     return found if worst == "block" else _towards_key(found, list(votes.values()))
 

@@ -220,7 +220,11 @@ def test_stored_replies_with_other_letters_are_blocked(honest, synthetic, demo, 
     assert by_check(agree, "Model-A").loc["stored_replies", "value"] == 0
     some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
     differ = screen(honest[0].assign(answer_raw=some), benchmarks=[synthetic])
-    assert by_check(differ, "Model-A").loc["stored_replies", "flag"] == "block"
+    row = by_check(differ, "Model-A").loc["stored_replies"]
+    assert row["flag"] == "block"
+    # A part of the items may have been asked so, or each reply may be the first of several.
+    assert "majorities of several replies" in row["note"]
+    assert row["note"].endswith("or were options asked in another order?")
 
 
 def of_other_rows(texts):
