@@ -62,7 +62,8 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     The limit is `EXCESS` above; for renamed letters also above the agreement with the key itself.
     The p-value of the highest agreement is multiplied by the number of
     rotations and renamings. Answers that fit the keys of other items better than their own, by far,
-    are no model's answers.
+    are no model's answers. If only the even or only the odd items do so, each of them may be the
+    negation of its neighbour, and the model ignores negations.
     """
     layout, options = panel.layout, panel.layout.options
     if options < 2:
@@ -83,7 +84,6 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     own = float((given * key).sum() / total)
     # A rater who is often one level too severe is no sign of letters from another start.
     means[n - 1 :] = np.maximum(means[n - 1 :], own * total)
-    excess = (moved - means) / total
     z = (moved - means - EXCESS * total) / np.sqrt(np.maximum(variances, 1e-12))
     best = int(np.argmax(z))
     p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
@@ -94,11 +94,20 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
         what = f"the key with letters moved by {best - n + 2}"
     value = float(moved[best] / total)
     note = f"Agrees {percent(value)} with {what}, and {percent(own)} with the key itself."
+    mean = float(means[best] / total)
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
-    moved_rows = best < n - 1 and value > own and excess[best] >= EXCESS_BLOCK
+    moved_rows = (
+        best < n - 1 and value > own and _in_both_halves(given, key, best + 1, mean + EXCESS_BLOCK)
+    )
     worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
-    limit = float(means[best] / total) + EXCESS
-    return Finding(ALIGNMENT, value, limit, p, worst, note, ROWS_MOVED)
+    return Finding(ALIGNMENT, value, mean + EXCESS, p, worst, note, ROWS_MOVED)
+
+
+def _in_both_halves(given: FloatArray, key: FloatArray, shift: int, limit: float) -> bool:
+    """Check that even and odd items agree with the moved key at least to this limit."""
+    agree, answers = (given * np.roll(key, -shift, axis=0)).sum(axis=1), given.sum(axis=1)
+    halves = [(agree[start::2].sum(), answers[start::2].sum()) for start in (0, 1)]
+    return all(total > 0 and fits >= limit * total for fits, total in halves)
 
 
 def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:

@@ -76,6 +76,36 @@ def test_alignment_names_the_number_of_items(demo, shift):
     assert f"the item {abs(shift)} {where}" in found.note
 
 
+@pytest.mark.parametrize("accuracy", [0.6, 0.9, 1.0])
+def test_model_that_ignores_negations_is_not_blocked(demo, accuracy):
+    """Each statement is followed by its negation, with the opposite key."""
+    key = RNG.integers(0, 2, 400)
+    key[1::2] = 1 - key[::2]
+    two = replace(demo, options=("A", "B"))
+    layout = Layout(two, "1", tuple(map(str, range(400))), key.astype(np.int8))
+
+    def answers(ignored: float) -> Sheet:
+        negated = (np.arange(400) % 2 == 1) & (RNG.random(400) < ignored)
+        wrong = RNG.random((400, 8)) >= accuracy
+        letters = key[:, None] ^ negated[:, None] ^ wrong
+        return Sheet("m", "plain", 0, letters.astype(np.int8))
+
+    others = tuple(replace(answers(0.05), model=f"m{n}") for n in range(3))
+    found = check_alignment(answers(1), Panel(layout, (), others))
+    assert found.worst == "look"
+    assert "the item 1 earlier" in found.note
+
+
+@pytest.mark.parametrize(("items", "accuracy"), [(24, 1.0), (40, 0.9), (61, 0.9)])
+def test_moved_rows_are_blocked_on_small_boards(demo, items, accuracy):
+    key = RNG.integers(0, 4, items).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(items))), key)
+    honest = [sheet(layout, f"m{n}", accuracy=accuracy) for n in range(4)]
+    moved = replace(honest[0], letters=np.roll(honest[0].letters, -1, axis=0))
+    found = check_alignment(moved, Panel(layout, (moved,), tuple(honest[1:])))
+    assert found.flag(found.p_value) == "block"
+
+
 def test_alignment_finds_letters_counted_from_another_start(demo):
     key = RNG.integers(0, 4, 300).astype(np.int8)
     layout = Layout(demo, "1", tuple(map(str, range(300))), key)
