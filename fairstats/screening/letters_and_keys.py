@@ -37,10 +37,10 @@ ROWS_MOVED = "Is each answer in the row of its item, and are letters counted fro
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
 #: released sets have 0.25 to 0.27: their parser can read the article "a" as answer A.
 DIFFERENCE = 0.4
-#: Shares of stored replies that our parser reads differently. Another parser may differ on a few.
-DIFFERENT_REPLIES, DIFFERENT_REPLIES_BLOCK = 0.02, 0.1
-#: If options are asked in a shuffled order, half or more of the replies have another letter.
-SHUFFLED_REPLIES = 0.4
+#: Share of stored replies that our parser reads differently. Another parser may differ on a few.
+DIFFERENT_REPLIES = 0.02
+#: Share of stored marks, or of replies behind missing answers, that may disagree with the answers.
+DISAGREE = 0.1
 #: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
 EITHER_LETTER = 0.5
 #: An optional column that is not part of the schema: whether a row counts as correct.
@@ -154,18 +154,17 @@ def check_letters(sheet: Sheet, panel: Panel) -> Finding:
 def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Read the stored replies again, and count answers that differ from the stored ones.
 
-    A reply from which no answer can be read shows nothing: replies have many forms. A set is
-    blocked only for letters that their replies do not contain at all. Another parser may choose
-    another letter of several, or read none. If options were asked in a shuffled order, the stored
-    letter is that of the benchmark's order, and most replies have another one: then a set is not
-    blocked either. Nor are decisions, levels and scores. Such letters are also asked about if they
-    are the key more often than those of the replies. Returns None if no reply is stored, or none is
-    readable and no answer is stored with one.
+    A reply from which no answer can be read shows nothing: replies have many forms. Answers may be
+    those of another parser, or majorities stored with one of their replies. If options were asked
+    in a shuffled order, the stored letter is that of the benchmark's order. So no set is blocked.
+    Letters that their replies do not contain are also asked about if they are the key more often
+    than those of the replies. Returns None if no reply is stored, or none is readable and no answer
+    is stored with one.
     """
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    differ = known = other = 0
+    differ = known = 0
     votes: dict[str, int] = {}
     columns = ["item_id", "answer_raw", "answer", "answer_key"]
     for item, raw, letter, key in stored[columns].itertuples(index=False, name=None):
@@ -178,7 +177,6 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         if stored_as in (None, read) or not layout.has_letters:
             continue
         if not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw)):
-            other += 1
             votes[item] = votes.get(item, 0) + int(stored_as == key) - int(read == key)
     what = "letter" if layout.has_letters else "answer"
     if not known:
@@ -189,13 +187,11 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         )
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
-    low, high = DIFFERENT_REPLIES_BLOCK, SHUFFLED_REPLIES
-    worst: Flag = "block" if low <= other / known < high else "look"
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
     question = "Are the answers those of another parser or run, or majorities of several replies"
     question += ", or were options asked in another order?" if layout.has_letters else "?"
-    found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
-    return found if worst == "block" else _towards_key(found, list(votes.values()))
+    found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
+    return _towards_key(found, list(votes.values()))
 
 
 def _towards_key(found: Finding, votes: list[int]) -> Finding:
@@ -241,13 +237,13 @@ def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     by_item = wrong.groupby(marked["item_id"]).any()
     share, items = float(wrong.mean()), int(by_item.sum())
     # A corrected key changes the marks of whole items.
-    p = float(scipy.stats.binom.sf(items - 1, len(by_item), DIFFERENT_REPLIES_BLOCK))
+    p = float(scipy.stats.binom.sf(items - 1, len(by_item), DISAGREE))
     what = "letters" if layout.has_letters else "answers"
     note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the {what}."
-    many = layout.has_letters and share >= DIFFERENT_REPLIES_BLOCK
+    many = layout.has_letters and share >= DISAGREE
     worst: Flag = "block" if many else "look" if items else "ok"
     question = "Were the marks made with another version of the key, or by another rule?"
-    return Finding(MARKS, share, DIFFERENT_REPLIES_BLOCK, p, worst, note, question)
+    return Finding(MARKS, share, DISAGREE, p, worst, note, question)
 
 
 def read_marks(answers: pd.DataFrame) -> pd.Series | None:

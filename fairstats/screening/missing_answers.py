@@ -17,7 +17,7 @@ from fairstats.screening.findings import (
     Flag,
 )
 from fairstats.screening.flips_and_labels import flip_shares
-from fairstats.screening.letters_and_keys import DIFFERENT_REPLIES_BLOCK, read_again
+from fairstats.screening.letters_and_keys import DISAGREE, read_again
 
 MISSING_BY_GROUP = "missing_by_group"
 ROWS = "missing_rows"
@@ -135,4 +135,4 @@ def _replies_lack_letters(rows: pd.DataFrame, layout: Layout) -> bool:
         isinstance(raw, str) and raw.strip() != "" and read_again(item, raw, layout) is None
         for item, raw in zip(missing["item_id"], missing["answer_raw"], strict=True)
     )
-    return bool(confirmed >= (1 - DIFFERENT_REPLIES_BLOCK) * len(missing))
+    return bool(confirmed >= (1 - DISAGREE) * len(missing))

@@ -25,7 +25,7 @@ from fairstats.screening.screen import (
     markdown,
     screen,
 )
-from tests.screening.frauds import one_letter, random_letters
+from tests.screening.frauds import moved, one_letter, random_letters, the_key
 from tests.screening.honest_models import honest_panel
 
 
@@ -214,17 +214,35 @@ def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, 
     assert flags == {"same": "ok", "text": "ok", "other": "block"}
 
 
-def test_stored_replies_with_other_letters_are_blocked(honest, synthetic, demo, by_check):
+def test_stored_replies_with_other_letters_are_asked_about(honest, synthetic, by_check):
     texts = "The answer is " + honest[0]["answer"] + "."
     agree = screen(honest[0].assign(answer_raw=texts), benchmarks=[synthetic])
     assert by_check(agree, "Model-A").loc["stored_replies", "value"] == 0
-    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
-    differ = screen(honest[0].assign(answer_raw=some), benchmarks=[synthetic])
-    row = by_check(differ, "Model-A").loc["stored_replies"]
-    assert row["flag"] == "block"
     # A part of the items may have been asked so, or each reply may be the first of several.
+    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
+    row = replies_of(honest[0].assign(answer_raw=some), synthetic)
+    assert row["flag"] == "look"
     assert "majorities of several replies" in row["note"]
     assert row["note"].endswith("or were options asked in another order?")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.15, 0.3])
+def test_majorities_stored_with_their_first_reply_do_not_block(honest, synthetic, share):
+    rng = np.random.default_rng(1)
+    first = honest[0]["answer"].mask(
+        rng.random(len(honest[0])) < share, rng.choice(list("ABCD"), len(honest[0]))
+    )
+    row = replies_of(honest[0].assign(answer_raw="The answer is " + first + "."), synthetic)
+    assert row["flag"] == "look"
+
+
+def test_options_in_reverse_order_for_a_part_of_the_items_do_not_block(honest, synthetic):
+    turned = honest[0]["item_id"].str[-1].isin(list("147"))
+    other = honest[0]["answer"].map(dict(zip("ABCD", "DCBA", strict=True)))
+    shown = "The answer is " + honest[0]["answer"].mask(turned, other) + "."
+    row = replies_of(honest[0].assign(answer_raw=shown), synthetic)
+    assert row["flag"] == "look"
+    assert "order" in row["note"]
 
 
 def of_other_rows(texts):
@@ -469,13 +487,13 @@ def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
     assert done.exit_code == 0
     assert "letter_shares" in done.stdout
     assert ": 0 block, 1 look, 0 ok" in done.stderr
-    texts = "The answer is " + honest_demo[0]["answer"] + "."
-    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
-    false = honest_demo[0].assign(answer_raw=some, model="false")
+    key = the_key(honest_demo[0], honest_demo[1], demo, np.random.default_rng(1))
+    next_items = moved(lambda items, rng: np.roll(items, -1))
+    false = next_items(key, key, demo, np.random.default_rng(1)).assign(model="false")
     done = run(write_answers(false, tmp_path / "false.parquet"), "--against", folder)
     assert done.exit_code == 1
     # A narrow terminal breaks its name.
-    assert "stored" in done.stdout
+    assert "align" in done.stdout
     assert ": 1 block, 0 look, 0 ok" in done.stderr
 
 
