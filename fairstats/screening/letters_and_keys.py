@@ -62,8 +62,8 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     The limit is `EXCESS` above; for renamed letters also above the agreement with the key itself.
     The p-value of the highest agreement is multiplied by the number of
     rotations and renamings. Answers that fit the keys of other items better than their own, by far,
-    are no model's answers. If only the even or only the odd items do so, each of them may be the
-    negation of its neighbour, and the model ignores negations.
+    are no model's answers. If only every second or third item does so, it may be the negation of
+    its neighbour, and the model ignores negations.
     """
     layout, options = panel.layout, panel.layout.options
     if options < 2:
@@ -97,17 +97,17 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     mean = float(means[best] / total)
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
     moved_rows = (
-        best < n - 1 and value > own and _in_both_halves(given, key, best + 1, mean + EXCESS_BLOCK)
+        best < n - 1 and value > own and _in_every_part(given, key, best + 1, mean + EXCESS_BLOCK)
     )
     worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
     return Finding(ALIGNMENT, value, mean + EXCESS, p, worst, note, ROWS_MOVED)
 
 
-def _in_both_halves(given: FloatArray, key: FloatArray, shift: int, limit: float) -> bool:
-    """Check that even and odd items agree with the moved key at least to this limit."""
+def _in_every_part(given: FloatArray, key: FloatArray, shift: int, limit: float) -> bool:
+    """Check that every second and every third item agree with the moved key to this limit."""
     agree, answers = (given * np.roll(key, -shift, axis=0)).sum(axis=1), given.sum(axis=1)
-    halves = [(agree[start::2].sum(), answers[start::2].sum()) for start in (0, 1)]
-    return all(total > 0 and fits >= limit * total for fits, total in halves)
+    parts = [slice(start, None, step) for step in (2, 3) for start in range(step)]
+    return all(0 < limit * answers[part].sum() <= agree[part].sum() for part in parts)
 
 
 def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:
@@ -209,7 +209,7 @@ def _towards_key(found: Finding, votes: list[int]) -> Finding:
         f"{found.note} Only the stored letter is right for {up:,} items, only that of the reply "
         f"for {down:,}."
     )
-    question = "Why do stored letters that their replies do not contain favour the key?"
+    question = "Are the letters majorities of several replies? If not, why do they favour the key?"
     return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
 
 

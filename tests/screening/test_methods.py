@@ -77,16 +77,17 @@ def test_alignment_names_the_number_of_items(demo, shift):
 
 
 @pytest.mark.parametrize("accuracy", [0.6, 0.9, 1.0])
-def test_model_that_ignores_negations_is_not_blocked(demo, accuracy):
-    """Each statement is followed by its negation, with the opposite key."""
-    key = RNG.integers(0, 2, 400)
-    key[1::2] = 1 - key[::2]
+@pytest.mark.parametrize("times", [1, 2])
+def test_model_that_ignores_negations_is_not_blocked(demo, times, accuracy):
+    """Each statement, once or twice, is followed by its negation, with the opposite key."""
+    last = np.arange(600) % (times + 1) == times
+    key = np.repeat(RNG.integers(0, 2, 600 // (times + 1)), times + 1) ^ last
     two = replace(demo, options=("A", "B"))
-    layout = Layout(two, "1", tuple(map(str, range(400))), key.astype(np.int8))
+    layout = Layout(two, "1", tuple(map(str, range(600))), key.astype(np.int8))
 
     def answers(ignored: float) -> Sheet:
-        negated = (np.arange(400) % 2 == 1) & (RNG.random(400) < ignored)
-        wrong = RNG.random((400, 8)) >= accuracy
+        negated = last & (RNG.random(600) < ignored)
+        wrong = RNG.random((600, 8)) >= accuracy
         letters = key[:, None] ^ negated[:, None] ^ wrong
         return Sheet("m", "plain", 0, letters.astype(np.int8))
 
