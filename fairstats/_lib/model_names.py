@@ -29,6 +29,12 @@ _VERSION = re.compile(
     "|default|stable|main|master|current|new|newest|final|alpha|beta|base|not|un|known|unknown)\\d*"
     "|i?q\\d|x+[sl]"
 )
+# Of the server, the run or the machine, with their numbers.
+_SERVER = re.compile(
+    "(vllm|sglang|tgi|transformers|torch|litellm|cuda|python|run|seed|epoch|temp|temperature|prompt"
+    "|week|gpu|lora)\\d*"
+)
+_LLAMA_CPP = re.compile(r"\bllama[-._]?cpp\b")
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
 # How long a model thinks, except for makers of a model of medium size.
 _MEDIUM = re.compile(r"(?!phi|\w*stral|gpt-?2\b).+-medium")
@@ -173,7 +179,8 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
     """Return whether a snapshot says which model it is, rather than a version, a format or nothing.
 
     It is the name of one of the models that state it (see `same_model`), a long hash, or has a
-    word of three letters and a digit that are no version, edition, format, provider or date.
+    word of three letters and a digit that are no version, edition, format, provider, server, run
+    or date.
 
     Examples
     --------
@@ -182,7 +189,7 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
     """
     if any(same_model(snapshot, model) for model in models):
         return True
-    text = _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot)))
+    text = _LLAMA_CPP.sub("", _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot))))
     words = [word for word in re.findall(r"\w+", text) if not _says_no_model(word)]
     while found := _dated(words):
         words = found[0]
@@ -192,7 +199,9 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
 
 
 def _says_no_model(word: str) -> bool:
-    return any(kind.fullmatch(word) for kind in (_PROVIDER, _EDITION, _VERSION, _MONTH_NAME))
+    return any(
+        kind.fullmatch(word) for kind in (_PROVIDER, _EDITION, _VERSION, _SERVER, _MONTH_NAME)
+    )
 
 
 class ModelNames(Mapping[str, str]):

@@ -41,6 +41,9 @@ DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS, ENOUGH_ERRORS = 0.3, 0.6, 5, 0.5
 SAME_FILE, SAME_FILE_ALL = 0.99, 0.995
 #: Cohen's kappa of one file: two small models that always give one letter are no copies.
 SAME_FILE_KAPPA = 0.9
+#: Fewest items whose answers vary, and are the same in both sets of one file. Two models that are
+#: nearly always right give the same letters where keys are wrong, but hardly ever change them.
+SAME_FILE_VARYING = 5
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
@@ -51,8 +54,9 @@ ITEMS, ITEMS_SAME_MODEL = 0.2, 0.7
 MOSAIC_LIMIT = 0.35
 #: What to ask about answers that are those of another model.
 RELATED_MODELS = (
-    "Is it a fine-tuned, quantised or re-hosted copy of the same model, or one model under two "
-    "names? If so, declare that in the submission."
+    "Is it a fine-tuned, quantised or re-hosted copy of the same model, one model under two names "
+    "or made of several, or do both read the same retrieved texts? If so, declare that in the "
+    "submission."
 )
 #: What to ask about two answer sets of one model that are almost the same.
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
@@ -193,8 +197,11 @@ def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
 
 
 def _is_one_file(one: Sheet, two: Sheet) -> bool:
-    """Check that two sets are the same, and that this is not because both give one letter."""
+    """Check that two sets are the same, and not because both give one letter, or the right one."""
     there = one.answered | two.answered
+    same_item = (one.letters == two.letters).all(axis=1)
+    if np.count_nonzero(same_item & _varies(one, one.answered)) < SAME_FILE_VARYING:
+        return False
     pairs = np.stack([one.letters[there], two.letters[there]]) - NO_ROW
     alike = float((pairs[0] == pairs[1]).mean())
     shares = [np.bincount(letters, minlength=int(pairs.max()) + 1) for letters in pairs]

@@ -19,6 +19,8 @@ ASKING: tuple[Flag, ...] = ("look", "block")
 #: equality. So both levels are far stricter than the error rate for a typical honest set.
 LOOK_LEVEL = 0.01
 BLOCK_LEVEL = 1e-9
+#: No p-value is 0: further digits of a t-test or a normal approximation mean nothing.
+LEAST_P = 1e-300
 #: Fewest items that a test needs. Below, a check is not carried out.
 FEWEST_ITEMS = 10
 #: Fewest other models from which the usual answers to an item can be estimated.
@@ -39,7 +41,7 @@ class Finding:
         The limit for honest answer sets, which `p_value` tests.
     p_value : float
         One-sided: the probability of a value at least as far beyond `reference` for a set that is
-        exactly at `reference`. NaN if the value is not a matter of chance.
+        exactly at `reference`. NaN if the value is not a matter of chance; else at least `LEAST_P`.
     worst : {"ok", "look", "block", "not_checked"}
         The flag of this value if the test is significant, or if there is no test. It is ``block``
         only for what no honest process produces.
@@ -56,6 +58,10 @@ class Finding:
     worst: Flag
     note: str
     question: str = ""
+
+    def __post_init__(self) -> None:
+        if self.p_value < LEAST_P:
+            object.__setattr__(self, "p_value", LEAST_P)
 
     def flag(self, p_adjusted: float) -> Flag:
         """Return the flag for a p-value that was adjusted over all checks and answer sets.

@@ -32,17 +32,15 @@ MARKS = "stored_marks"
 #: Agreement with another item's key above that of unrelated answers: what popular wrong answers can
 #: give an honest set, and from where a set is blocked.
 EXCESS, EXCESS_BLOCK = 0.05, 0.1
-#: No p-value is 0: further digits of a normal approximation mean nothing.
-LEAST_P = 1e-300
 #: What to ask about answers in the rows of other items.
 ROWS_MOVED = "Is each answer in the row of its item, and are letters counted from the same start?"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
 #: released sets have 0.25 to 0.27: their parser can read the article "a" as answer A.
 DIFFERENCE = 0.4
-#: Shares of stored replies that our parser reads differently. Another parser may differ on a few.
-DIFFERENT_REPLIES, DIFFERENT_REPLIES_BLOCK = 0.02, 0.1
-#: If options are asked in a shuffled order, half or more of the replies have another letter.
-SHUFFLED_REPLIES = 0.4
+#: Share of stored replies that our parser reads differently. Another parser may differ on a few.
+DIFFERENT_REPLIES = 0.02
+#: Share of stored marks, or of replies behind missing answers, that may disagree with the answers.
+DISAGREE = 0.1
 #: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
 EITHER_LETTER = 0.5
 #: An optional column that is not part of the schema: whether a row counts as correct.
@@ -61,9 +59,11 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     If the key of one item often goes with that of another, such as in sorted or periodic keys,
     honest answers agree with moved keys too. The expected agreement is then higher, see
     `_explained`.
-    The limit is `EXCESS` above. The p-value of the highest agreement is multiplied by the number of
+    The limit is `EXCESS` above; for renamed letters also above the agreement with the key itself.
+    The p-value of the highest agreement is multiplied by the number of
     rotations and renamings. Answers that fit the keys of other items better than their own, by far,
-    are no model's answers.
+    are no model's answers. If only every second or third item does so, it may be the negation of
+    its neighbour, and the model ignores negations.
     """
     layout, options = panel.layout, panel.layout.options
     if options < 2:
@@ -81,11 +81,12 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     explained = np.maximum(expected, _explained(given, key))
     means = np.concatenate([explained, [mean for mean, _ in renamed]])
     variances = np.concatenate([np.full(n - 1, variance), [v for _, v in renamed]])
-    excess = (moved - means) / total
+    own = float((given * key).sum() / total)
+    # A rater who is often one level too severe is no sign of letters from another start.
+    means[n - 1 :] = np.maximum(means[n - 1 :], own * total)
     z = (moved - means - EXCESS * total) / np.sqrt(np.maximum(variances, 1e-12))
     best = int(np.argmax(z))
     p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
-    own = float((given * key).sum() / total)
     if best < n - 1:
         lag = best + 1 if best + 1 <= n // 2 else best + 1 - n
         what = f"the key of the item {abs(lag)} {'later' if lag > 0 else 'earlier'}"
@@ -93,11 +94,20 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
         what = f"the key with letters moved by {best - n + 2}"
     value = float(moved[best] / total)
     note = f"Agrees {percent(value)} with {what}, and {percent(own)} with the key itself."
+    mean = float(means[best] / total)
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
-    moved_rows = best < n - 1 and value > own and excess[best] >= EXCESS_BLOCK
+    moved_rows = (
+        best < n - 1 and value > own and _in_every_part(given, key, best + 1, mean + EXCESS_BLOCK)
+    )
     worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
-    limit = float(means[best] / total) + EXCESS
-    return Finding(ALIGNMENT, value, limit, max(p, LEAST_P), worst, note, ROWS_MOVED)
+    return Finding(ALIGNMENT, value, mean + EXCESS, p, worst, note, ROWS_MOVED)
+
+
+def _in_every_part(given: FloatArray, key: FloatArray, shift: int, limit: float) -> bool:
+    """Check that every second and every third item agree with the moved key to this limit."""
+    agree, answers = (given * np.roll(key, -shift, axis=0)).sum(axis=1), given.sum(axis=1)
+    parts = [slice(start, None, step) for step in (2, 3) for start in range(step)]
+    return all(0 < limit * answers[part].sum() <= agree[part].sum() for part in parts)
 
 
 def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:
@@ -144,18 +154,17 @@ def check_letters(sheet: Sheet, panel: Panel) -> Finding:
 def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Read the stored replies again, and count answers that differ from the stored ones.
 
-    A reply from which no answer can be read shows nothing: replies have many forms. A set is
-    blocked only for letters that their replies do not contain at all. Another parser may choose
-    another letter of several, or read none. If options were asked in a shuffled order, the stored
-    letter is that of the benchmark's order, and most replies have another one: then a set is not
-    blocked either. Nor are decisions, levels and scores. Such letters are also asked about if they
-    are the key more often than those of the replies. Returns None if no reply is stored, or none is
-    readable and no answer is stored with one.
+    A reply from which no answer can be read shows nothing: replies have many forms. Answers may be
+    those of another parser, or majorities stored with one of their replies. If options were asked
+    in a shuffled order, the stored letter is that of the benchmark's order. So no set is blocked.
+    Letters that their replies do not contain are also asked about if they are the key more often
+    than those of the replies. Returns None if no reply is stored, or none is readable and no answer
+    is stored with one.
     """
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    differ = known = other = 0
+    differ = known = 0
     votes: dict[str, int] = {}
     columns = ["item_id", "answer_raw", "answer", "answer_key"]
     for item, raw, letter, key in stored[columns].itertuples(index=False, name=None):
@@ -168,7 +177,6 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         if stored_as in (None, read) or not layout.has_letters:
             continue
         if not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw)):
-            other += 1
             votes[item] = votes.get(item, 0) + int(stored_as == key) - int(read == key)
     what = "letter" if layout.has_letters else "answer"
     if not known:
@@ -179,14 +187,11 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         )
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
-    low, high = DIFFERENT_REPLIES_BLOCK, SHUFFLED_REPLIES
-    worst: Flag = "block" if low <= other / known < high else "look"
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
-    question = "Were the replies read by another parser, or are they those of another run?"
-    if layout.has_letters and other / known >= SHUFFLED_REPLIES:
-        question = "Were the options asked in another order, or are the replies of another run?"
-    found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, worst, note, question)
-    return found if worst == "block" else _towards_key(found, list(votes.values()))
+    question = "Are the answers those of another parser or run, or majorities of several replies"
+    question += ", or were options asked in another order?" if layout.has_letters else "?"
+    found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
+    return _towards_key(found, list(votes.values()))
 
 
 def _towards_key(found: Finding, votes: list[int]) -> Finding:
@@ -204,10 +209,8 @@ def _towards_key(found: Finding, votes: list[int]) -> Finding:
         f"{found.note} Only the stored letter is right for {up:,} items, only that of the reply "
         f"for {down:,}."
     )
-    question = "Why do stored letters that their replies do not contain favour the key?"
-    return Finding(
-        REPLIES, up / (up + down), EITHER_LETTER, max(p, LEAST_P), "look", note, question
-    )
+    question = "Are the letters majorities of several replies? If not, why do they favour the key?"
+    return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:
@@ -218,25 +221,29 @@ def read_again(item: str, reply: str, layout: Layout) -> str | None:
     return parse_answer(reply, texts or dict.fromkeys(layout.benchmark.options, "")).letter
 
 
-def check_marks(rows: pd.DataFrame) -> Finding | None:
+def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Compare stored marks of correct answers with the letters.
 
-    Returns None without marks, or without keys to compare them with.
+    A judge may have marked replies in which no letter was read: these are not compared. Only
+    choices are blocked: a level may have been marked as right if it is one away. Returns None
+    without marks, or without answers and keys to compare them with.
     """
     if MARK_COLUMN not in rows or "answer_key" not in rows:
         return None
-    marked = rows[rows[MARK_COLUMN].notna() & rows["answer_key"].notna()]
+    marked = rows[rows[[MARK_COLUMN, "answer_key", "answer"]].notna().all(axis=1)]
     if marked.empty:
         return None
     wrong = (marked["answer"] == marked["answer_key"]).astype("float64") != marked[MARK_COLUMN]
     by_item = wrong.groupby(marked["item_id"]).any()
     share, items = float(wrong.mean()), int(by_item.sum())
     # A corrected key changes the marks of whole items.
-    p = float(scipy.stats.binom.sf(items - 1, len(by_item), DIFFERENT_REPLIES_BLOCK))
-    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the letters."
-    worst: Flag = "block" if share >= DIFFERENT_REPLIES_BLOCK else "look" if items else "ok"
-    question = "Were the marks made with another version of the key?"
-    return Finding(MARKS, share, DIFFERENT_REPLIES_BLOCK, p, worst, note, question)
+    p = float(scipy.stats.binom.sf(items - 1, len(by_item), DISAGREE))
+    what = "letters" if layout.has_letters else "answers"
+    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the {what}."
+    many = layout.has_letters and share >= DISAGREE
+    worst: Flag = "block" if many else "look" if items else "ok"
+    question = "Were the marks made with another version of the key, or by another rule?"
+    return Finding(MARKS, share, DISAGREE, p, worst, note, question)
 
 
 def read_marks(answers: pd.DataFrame) -> pd.Series | None:

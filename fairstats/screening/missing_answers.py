@@ -17,12 +17,14 @@ from fairstats.screening.findings import (
     Flag,
 )
 from fairstats.screening.flips_and_labels import flip_shares
-from fairstats.screening.letters_and_keys import DIFFERENT_REPLIES_BLOCK, read_again
+from fairstats.screening.letters_and_keys import DISAGREE, read_again
 
 MISSING_BY_GROUP = "missing_by_group"
 ROWS = "missing_rows"
 RESUBMITTED = "resubmitted"
 REPEATED_SAMPLES = "repeated_samples"
+#: At most this temperature, a model may always answer the same.
+NEARLY_ZERO = 0.1
 #: What to ask about missing answers.
 WHY_MISSING = "Did the model not answer, or was its answer not read or left out?"
 
@@ -81,9 +83,9 @@ def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
 def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Count the samples of a set with the same answers as an earlier one.
 
-    At temperature 0, a model may always answer the same. At a higher one, a model is undecided
-    where its answer depends on the version. It is expected to change some of these answers, if
-    there are enough. Returns None for a single sample.
+    At temperature 0, a model may always answer the same, and near 0, which some servers need
+    instead. At a higher one, a model is undecided where its answer depends on the version. It is
+    expected to change some of these answers, if there are enough. Returns None for a single sample.
     """
     if len(samples) < 2:
         return None
@@ -91,7 +93,7 @@ def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> F
     note = f"Samples with the same answers as an earlier one: {repeated} of {len(samples)}."
     if repeated:
         note += " They hold no further information."
-    sampled = "temperature" in rows and bool((rows["temperature"] > 0).all())
+    sampled = "temperature" in rows and bool((rows["temperature"] > NEARLY_ZERO).all())
     undecided = min(np.count_nonzero(flip_shares(sheet, layout) > 0) for sheet in samples)
     asked = repeated and sampled and undecided >= FEWEST_ITEMS
     flag: Flag = "look" if asked else "ok"
@@ -112,7 +114,8 @@ def confirm_missing(
     def cleared(one: Finding | None) -> Finding | None:
         if one is None or one.check != MISSING_BY_GROUP or one.p_value >= LOOK_LEVEL:
             return one
-        return replace(one, worst="ok", note=f"{one.note} The stored replies give no letter.")
+        what = "letter" if layout.has_letters else "answer"
+        return replace(one, worst="ok", note=f"{one.note} The stored replies give no {what}.")
 
     clear = [cleared(one) for one in findings]
     # Reading the replies takes long, so only if it can make a difference.
@@ -132,4 +135,4 @@ def _replies_lack_letters(rows: pd.DataFrame, layout: Layout) -> bool:
         isinstance(raw, str) and raw.strip() != "" and read_again(item, raw, layout) is None
         for item, raw in zip(missing["item_id"], missing["answer_raw"], strict=True)
     )
-    return bool(confirmed >= (1 - DIFFERENT_REPLIES_BLOCK) * len(missing))
+    return bool(confirmed >= (1 - DISAGREE) * len(missing))

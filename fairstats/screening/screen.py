@@ -162,10 +162,10 @@ def screen(
     ``p_adjusted`` is adjusted by Holm's method over all checks and sets of the call. The flag is
     ``look`` if it is below 0.01: the note then ends with a question to whoever made the answers.
     ``block`` is for what no honest process produces, at an adjusted p-value below 1e-9: one file
-    under two models' names, answers in the rows of other items, and stored replies or marks that
-    contradict the answers. Limits come from released sets or are relative to other models; their
-    constants are in the module of each check. So models that share errors are not flagged merely
-    because they are not independent.
+    under two models' names, answers in the rows of other items, and stored marks that contradict
+    the answers. Limits come from released sets or are relative to other models; their constants are
+    in the module of each check. So models that share errors are not flagged merely because they are
+    not independent.
 
     Checks that compare with other models need at least three. The answers of one model with several
     strategies count once. A check that is not possible has the flag ``not_checked``, without a
@@ -311,7 +311,7 @@ def _screen_version(
         *findings, repeated = (
             _most_extreme("part", [*enumerate(one, 1)]) for one in zip(*parts, strict=True)
         )
-        findings += [check_replies(rows, layout), check_marks(rows)]
+        findings += [check_replies(rows, layout), check_marks(rows, layout)]
         if recorded is None:
             why = "only pandas reads stored replies, which can also explain missing answers"
             findings.append(not_checked(REPLIES, why))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,6 +18,7 @@ from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
+from fairstats.report.model.page import show_model
 from fairstats.report.notes import (
     flag_notes,
     screening_of,
@@ -23,7 +26,7 @@ from fairstats.report.notes import (
 )
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
 
-REASON = "Replies of <another> run."
+REASON = "Rows of <another> run."
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -35,36 +38,34 @@ def refusing(monkeypatch):
 
 
 @pytest.fixture
-def other_replies(demo, all_right, tmp_path):
-    """The answers of a model with some stored replies of other letters, and of one without."""
-    right = all_right(demo).assign(model="right")
-    letters = right["answer"].map(dict(zip("ABCD", "BCDA", strict=True)))
-    letters = letters.where(right.index % 3 == 0, right["answer"])
-    replies = "The answer is " + letters + "."
-    other = right.assign(model="other", answer_raw=replies)
-    return write_answers(pd.concat([right, other], ignore_index=True), tmp_path / "in.parquet")
+def moved_rows(demo, all_right, tmp_path):
+    """The answers of three models, and of one with answers in the rows of the previous items."""
+    right = all_right(demo)
+    keys = pd.Series(demo.answer_keys)
+    letters = right["item_id"].map(dict(zip(keys.index, np.roll(keys, -1), strict=True)))
+    other = right.assign(model="other", answer=letters.astype("str"))
+    sets = [*(right.assign(model=name) for name in ("right", "second", "third")), other]
+    return write_answers(pd.concat(sets, ignore_index=True), tmp_path / "in.parquet")
 
 
-def test_blocked_answers_are_refused_and_no_file_is_written(refusing, other_replies, tmp_path):
+def test_blocked_answers_are_refused_and_no_file_is_written(refusing, moved_rows, tmp_path):
     with pytest.raises(InputError) as error:
-        publish(other_replies, release="1", out=tmp_path / "site")
+        publish(moved_rows, release="1", out=tmp_path / "site")
     text = str(error.value)
     assert "model = 'other'" in text
-    assert "stored_replies (" in text
+    assert "item_alignment (" in text
     assert "overrule=..." in text
     assert not (tmp_path / "site").exists()
 
 
 def test_publisher_overrules_with_a_reason_and_pages_state_it(
-    refusing, other_replies, tmp_path, drawn_text
+    refusing, moved_rows, tmp_path, drawn_text
 ):
-    made = publish(
-        other_replies, release="1", out=tmp_path / "site", overrule=blocked(other_replies)
-    )
+    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     release = Release(made.path)
     (board,) = release.boards
     rows = screening_of(release, board, "other")
-    sentence = "The publisher states: Replies of <another> run"
+    sentence = "The publisher states: Rows of <another> run"
     assert any(sentence in note for note in flag_notes(rows, release.overruled))
     assert any(sentence in text for text in limitations(release, "other"))
     page = drawn_text(show_leaderboard, release)
@@ -75,26 +76,37 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
 
 
+def test_page_of_the_model_states_questions_that_are_too_many_for_the_leaderboard(
+    refusing, moved_rows, tmp_path, drawn_text, monkeypatch
+):
+    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
+    release = Release(made.path)
+    monkeypatch.setattr("fairstats.report.board.page._FEW_NOTES", 0)
+    monkeypatch.setattr("fairstats.report.board.page._MOST_LISTED", 0)
+    board = drawn_text(show_leaderboard, release)
+    assert "The page of each model states why." in board
+    assert "The publisher states" not in board
+    page = html.unescape(drawn_text(show_model, release, "other"))
+    assert "with the key of the item 1 later" in page
+    assert "The publisher states: Rows of <another> run" in page
+
+
 def test_blocked_answers_that_nobody_overruled_fail_verification(
-    refusing, other_replies, tmp_path, monkeypatch
+    refusing, moved_rows, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as edited:
         edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: {})
-        publish(other_replies, release="1", out=tmp_path / "site")
+        publish(moved_rows, release="1", out=tmp_path / "site")
     (problem,) = problems_of(tmp_path / "site")
     assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")
     assert problem.value == "other"
-    assert "stored_replies (" in problem.message
+    assert "item_alignment (" in problem.message
     assert "did not overrule this" in problem.message
     assert "overrules this model" in problem.remedy
 
 
-def test_overruled_model_without_blocked_answers_fails_verification(
-    refusing, other_replies, tmp_path
-):
-    made = publish(
-        other_replies, release="1", out=tmp_path / "site", overrule=blocked(other_replies)
-    )
+def test_overruled_model_without_blocked_answers_fails_verification(refusing, moved_rows, tmp_path):
+    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     path = made.path / "manifest.json"
     manifest = json.loads(path.read_text())
     assert manifest["overruled"] == {"other": REASON}
@@ -113,29 +125,29 @@ def blocked(path) -> dict[str, str]:
     return dict.fromkeys(sorted(set(table.loc[table["flag"] == "block", "model"])), REASON)
 
 
-def test_only_models_with_blocked_answers_can_be_named(refusing, other_replies, tmp_path):
-    named = blocked(other_replies) | {"nobody": REASON}
+def test_only_models_with_blocked_answers_can_be_named(refusing, moved_rows, tmp_path):
+    named = blocked(moved_rows) | {"nobody": REASON}
     with pytest.raises(InputError, match="model = 'nobody': has no blocked answers"):
-        publish(other_replies, release="1", out=tmp_path / "site", overrule=named)
+        publish(moved_rows, release="1", out=tmp_path / "site", overrule=named)
     assert not (tmp_path / "site").exists()
 
 
-def test_file_of_models_overrules_too(refusing, other_replies, tmp_path):
+def test_file_of_models_overrules_too(refusing, moved_rows, tmp_path):
     models = tmp_path / "models.toml"
-    lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked(other_replies).items())
+    lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked(moved_rows).items())
     models.write_text(f"[overrule]\n{''.join(lines)}")
-    made = publish(other_replies, release="1", out=tmp_path / "site", models=models)
-    assert Release(made.path).overruled == blocked(other_replies)
+    made = publish(moved_rows, release="1", out=tmp_path / "site", models=models)
+    assert Release(made.path).overruled == blocked(moved_rows)
     models.write_text(f'{models.read_text()}right = "No block."\n')
     with pytest.raises(InputError, match=r"'right': has no blocked answers.*under \[overrule\]"):
-        publish(other_replies, release="2", out=tmp_path / "site", models=models)
+        publish(moved_rows, release="2", out=tmp_path / "site", models=models)
 
 
 @pytest.mark.parametrize("reason", ["", " ", "a\nb", "x" * 501])
-def test_reason_must_be_a_printable_sentence(refusing, other_replies, tmp_path, reason):
-    named = dict.fromkeys(blocked(other_replies), reason)
+def test_reason_must_be_a_printable_sentence(refusing, moved_rows, tmp_path, reason):
+    named = dict.fromkeys(blocked(moved_rows), reason)
     with pytest.raises(InputError, match="must be a reason of 1 to 500 printable characters"):
-        publish(other_replies, release="1", out=tmp_path / "site", overrule=named)
+        publish(moved_rows, release="1", out=tmp_path / "site", overrule=named)
     assert not (tmp_path / "site").exists()
 
 

@@ -66,14 +66,8 @@ def test_page_gives_the_limits_of_the_code():
         "letter_shares": ([letters.DIFFERENCE], []),
         "item_difficulty": ([difficulty.FOLLOWED], []),
         "hard_items": ([difficulty.HARD], []),
-        "stored_replies": (
-            [letters.DIFFERENT_REPLIES, letters.EITHER_LETTER],
-            [letters.DIFFERENT_REPLIES_BLOCK, letters.SHUFFLED_REPLIES],
-        ),
-        "stored_marks": (
-            [letters.DIFFERENT_REPLIES_BLOCK],
-            [letters.DIFFERENT_REPLIES_BLOCK],
-        ),
+        "stored_replies": ([letters.DIFFERENT_REPLIES, letters.EITHER_LETTER], []),
+        "stored_marks": ([letters.DISAGREE], [letters.DISAGREE]),
     }
     for check, limits in shown.items():
         cells = row_of(check)[4:6]

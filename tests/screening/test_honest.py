@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from fairstats.screening.answer_sheets import Panel, Sheet
 from fairstats.screening.copied_answers import check_copying
 from fairstats.screening.findings import ASKING
-from tests.screening.honest_models import boards, flags_of
+from tests.screening.honest_models import (
+    boards,
+    draw_items,
+    draw_letters,
+    flags_of,
+    simulated_benchmark,
+)
 
 
 def asked(**at) -> list[dict[str, str]]:
@@ -74,3 +83,18 @@ def test_attribute_without_an_effect_is_not_asked_about(accuracy):
     """Its pairs flip less often than pairs that are exchanged with an attribute that has one."""
     at = {"n": 400, "options": 4, "models": 6, "accuracy": accuracy, "noise": 0.0}
     assert not asked(**at, screened="one effect")
+
+
+@pytest.mark.parametrize("others", [0, 6])
+def test_two_models_that_are_nearly_always_right_are_no_copies_if_keys_are_wrong(others):
+    """Both give the same letters where keys are wrong, and hardly ever change them."""
+    rng = np.random.default_rng(3)
+    items = draw_items(simulated_benchmark(800, 2, rng=rng), rng=rng)
+    key = ((items.layout.key + (rng.random(800) < 0.06)) % 2).astype(np.int8)
+    accuracies = [0.9996, 0.9996, *rng.uniform(0.75, 0.85, others)]
+    sheets = tuple(
+        Sheet(f"m{number}", "plain", 0, draw_letters(items, accuracy, rng=rng))
+        for number, accuracy in enumerate(accuracies)
+    )
+    panel = Panel(replace(items.layout, key=key), sheets, sheets)
+    assert "block" not in flags_of(sheets[0], panel).values()

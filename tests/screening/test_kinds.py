@@ -87,6 +87,32 @@ def test_answers_missing_for_one_group_are_still_found(kind, declare):
     assert flagged[["model", "check"]].values.tolist() == [["usual", "missing_by_group"]]
 
 
+def test_missing_answers_that_replies_confirm_are_called_answers(declare):
+    benchmark = declare("level")
+    table = answers_to(benchmark, "level")
+    table = without(table, (table["model"] == "usual") & (table["group"] == "black"))
+    raw = ("Level " + table["answer"]).fillna("It depends.")
+    found = screen(table.assign(answer_raw=raw), benchmarks=[benchmark]).to_frame()
+    row = found[(found["model"] == "usual") & (found["check"] == "missing_by_group")].iloc[0]
+    assert row["flag"] == "ok"
+    assert row["note"].endswith("The stored replies give no answer.")
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_marks_with_a_tolerance_do_not_block(kind, declare):
+    """A level may have been marked as right if it is one away."""
+    keys = "item_id,answer_key\n" + "".join(f"item-{i},{SIGNS[kind][1]}\n" for i in range(ITEMS))
+    benchmark = declare(kind, keys=keys, keys_file='keys_file = "keys.csv"')
+    table = answers_to(benchmark, kind, answer_key=SIGNS[kind][1])
+    table["correct"] = table["answer"].isin(list(SIGNS[kind][:3]))
+    found = screen(table, benchmarks=[benchmark]).to_frame()
+    marks = found[found["check"] == "stored_marks"]
+    assert "look" in set(marks["flag"])
+    assert "block" not in set(marks["flag"])
+    asked = marks.loc[marks["flag"] == "look", "note"]
+    assert asked.str.endswith("with another version of the key, or by another rule?").all()
+
+
 def test_missing_answers_of_one_cluster_are_one_sign(declare):
     """All answers about one patient are missing for one group."""
     benchmark = declare("level", missing='missing = "available"\ncluster = "patient"')

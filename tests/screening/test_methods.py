@@ -13,7 +13,7 @@ from fairstats.screening.answer_sheets import NO_ANSWER, Layout, Panel, Populari
 from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
 from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import Finding, p_above_zero, separation
-from fairstats.screening.flips_and_labels import check_flip_level
+from fairstats.screening.flips_and_labels import check_flip_level, check_pair_flips
 from fairstats.screening.letters_and_keys import (
     _moments,
     _rotations,
@@ -76,6 +76,37 @@ def test_alignment_names_the_number_of_items(demo, shift):
     assert f"the item {abs(shift)} {where}" in found.note
 
 
+@pytest.mark.parametrize("accuracy", [0.6, 0.9, 1.0])
+@pytest.mark.parametrize("times", [1, 2])
+def test_model_that_ignores_negations_is_not_blocked(demo, times, accuracy):
+    """Each statement, once or twice, is followed by its negation, with the opposite key."""
+    last = np.arange(600) % (times + 1) == times
+    key = np.repeat(RNG.integers(0, 2, 600 // (times + 1)), times + 1) ^ last
+    two = replace(demo, options=("A", "B"))
+    layout = Layout(two, "1", tuple(map(str, range(600))), key.astype(np.int8))
+
+    def answers(ignored: float) -> Sheet:
+        negated = last & (RNG.random(600) < ignored)
+        wrong = RNG.random((600, 8)) >= accuracy
+        letters = key[:, None] ^ negated[:, None] ^ wrong
+        return Sheet("m", "plain", 0, letters.astype(np.int8))
+
+    others = tuple(replace(answers(0.05), model=f"m{n}") for n in range(3))
+    found = check_alignment(answers(1), Panel(layout, (), others))
+    assert found.worst == "look"
+    assert "the item 1 earlier" in found.note
+
+
+@pytest.mark.parametrize(("items", "accuracy"), [(24, 1.0), (40, 0.9), (61, 0.9)])
+def test_moved_rows_are_blocked_on_small_boards(demo, items, accuracy):
+    key = RNG.integers(0, 4, items).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(items))), key)
+    honest = [sheet(layout, f"m{n}", accuracy=accuracy) for n in range(4)]
+    moved = replace(honest[0], letters=np.roll(honest[0].letters, -1, axis=0))
+    found = check_alignment(moved, Panel(layout, (moved,), tuple(honest[1:])))
+    assert found.flag(found.p_value) == "block"
+
+
 def test_alignment_finds_letters_counted_from_another_start(demo):
     key = RNG.integers(0, 4, 300).astype(np.int8)
     layout = Layout(demo, "1", tuple(map(str, range(300))), key)
@@ -85,6 +116,16 @@ def test_alignment_finds_letters_counted_from_another_start(demo):
     assert "letters moved by 1" in found.note
     # A severe rater of ordered options does this too.
     assert found.worst == "look"
+
+
+def test_rater_who_is_often_severe_but_more_often_right_is_not_asked_about(demo):
+    """Options may be in an order. Letters counted from another start fit the key less."""
+    key = RNG.integers(1, 4, 400).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(400))), key)
+    severe = np.where(RNG.random(400) < 0.45, key - 1, key)
+    letters = np.repeat(severe[:, None], 8, axis=1).astype(np.int8)
+    found = check_alignment(Sheet("m", "plain", 0, letters), Panel(layout, (), ()))
+    assert found.p_value > 0.01, found.note
 
 
 @pytest.mark.parametrize(
@@ -306,3 +347,27 @@ def test_one_constant_set_among_others_does_not_switch_off_the_check_of_flips(de
     one = Sheet("m", "plain", 0, np.repeat(same, 8, axis=1).astype(np.int8))
     found = check_flip_level(one, Panel(layout, (one,), (*others, constant)))
     assert found.flag(found.p_value) == "look"
+
+
+def test_pairs_that_flip_as_often_as_others_are_no_sign_of_forced_answers(demo):
+    """If single versions differ, both counts are the same for each item, so t is huge."""
+    variants = list(demo.variants)
+    first, second = (
+        [variants.index((name, group)) for name, group in groups]
+        for groups in (
+            [("race", "white"), ("sex", "male"), ("ses", "high_income")],
+            [("race", "black"), ("sex", "female"), ("ses", "low_income")],
+        )
+    )
+    layout = Layout(demo, "1", tuple(map(str, range(60))), np.zeros(60, np.int8))
+    single = np.zeros((60, len(variants)), np.int8)
+    single[np.arange(30), [(first + second)[item % 6] for item in range(30)]] = 1
+    others = single.copy()
+    # In these items, pairs flip more often than versions of two attributes.
+    for item in range(30, 35):
+        others[item, [first[0], second[1]]] = 1
+    given = tuple(Sheet(f"m{n}", "plain", 0, others) for n in range(4))
+    found = check_pair_flips(Sheet("m", "plain", 0, single), Panel(layout, (), given))
+    assert found.value == 1
+    assert "median of other models is 1." in found.note
+    assert found.p_value > 0.01, found.note

@@ -25,7 +25,7 @@ from fairstats.screening.screen import (
     markdown,
     screen,
 )
-from tests.screening.frauds import one_letter, random_letters
+from tests.screening.frauds import moved, one_letter, random_letters, the_key
 from tests.screening.honest_models import honest_panel
 
 
@@ -141,6 +141,8 @@ def test_repeated_sample_is_named_and_asked_about_only_at_a_temperature(
     assert (same["value"], same["flag"]) == (0.5, "ok")
     assert "hold no further information" in same["note"]
     assert row(honest[0], temperature=0.0)["flag"] == "ok"
+    # Some servers refuse 0.
+    assert row(honest[0], temperature=0.01)["flag"] == "ok"
     assert row(honest[0], temperature=0.7)["flag"] == "look"
     assert row(honest[1], temperature=0.7)["flag"] == "ok"
     once = screen(honest[0], benchmarks=[synthetic]).to_frame()
@@ -185,7 +187,15 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "flagged"), [("gpt-4.1-2025-04-14", True), ("not known", False), ("v1", False)]
+    ("snapshot", "flagged"),
+    [
+        ("gpt-4.1-2025-04-14", True),
+        ("not known", False),
+        ("v1", False),
+        ("vllm-0.6.3", False),
+        ("llama.cpp b3561", False),
+        ("seed 42, run 2", False),
+    ],
 )
 def test_snapshot_shared_by_two_models_is_looked_at_if_it_names_a_model(
     honest, synthetic, by_check, snapshot, flagged
@@ -204,13 +214,35 @@ def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, 
     assert flags == {"same": "ok", "text": "ok", "other": "block"}
 
 
-def test_stored_replies_with_other_letters_are_blocked(honest, synthetic, demo, by_check):
+def test_stored_replies_with_other_letters_are_asked_about(honest, synthetic, by_check):
     texts = "The answer is " + honest[0]["answer"] + "."
     agree = screen(honest[0].assign(answer_raw=texts), benchmarks=[synthetic])
     assert by_check(agree, "Model-A").loc["stored_replies", "value"] == 0
+    # A part of the items may have been asked so, or each reply may be the first of several.
     some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
-    differ = screen(honest[0].assign(answer_raw=some), benchmarks=[synthetic])
-    assert by_check(differ, "Model-A").loc["stored_replies", "flag"] == "block"
+    row = replies_of(honest[0].assign(answer_raw=some), synthetic)
+    assert row["flag"] == "look"
+    assert "majorities of several replies" in row["note"]
+    assert row["note"].endswith("or were options asked in another order?")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.15, 0.3])
+def test_majorities_stored_with_their_first_reply_do_not_block(honest, synthetic, share):
+    rng = np.random.default_rng(1)
+    first = honest[0]["answer"].mask(
+        rng.random(len(honest[0])) < share, rng.choice(list("ABCD"), len(honest[0]))
+    )
+    row = replies_of(honest[0].assign(answer_raw="The answer is " + first + "."), synthetic)
+    assert row["flag"] == "look"
+
+
+def test_options_in_reverse_order_for_a_part_of_the_items_do_not_block(honest, synthetic):
+    turned = honest[0]["item_id"].str[-1].isin(list("147"))
+    other = honest[0]["answer"].map(dict(zip("ABCD", "DCBA", strict=True)))
+    shown = "The answer is " + honest[0]["answer"].mask(turned, other) + "."
+    row = replies_of(honest[0].assign(answer_raw=shown), synthetic)
+    assert row["flag"] == "look"
+    assert "order" in row["note"]
 
 
 def of_other_rows(texts):
@@ -320,6 +352,27 @@ def test_few_wrong_marks_and_those_of_a_corrected_key_do_not_block(honest, synth
     for marks in (right.where(right.index != 3, ~right), right ^ corrected):
         found = screen(honest[0].assign(correct=marks), benchmarks=[synthetic])
         assert by_check(found, "Model-A").loc["stored_marks", "flag"] != "block"
+
+
+def test_marks_of_replies_without_a_letter_are_not_compared(honest, synthetic, by_check):
+    """A judge may have marked replies in which the parser read no letter."""
+    right = honest[0]["answer"] == honest[0]["answer_key"]
+    unread = honest[0].index % 5 == 0
+    given = honest[0].assign(
+        correct=right,
+        answer=honest[0]["answer"].mask(unread),
+        status=honest[0]["status"].mask(unread, "unparsed"),
+    )
+    found = screen(given, benchmarks=[synthetic])
+    assert by_check(found, "Model-A").loc["stored_marks", "flag"] == "ok"
+
+
+def test_no_p_value_is_0(honest, synthetic):
+    right = honest[0]["answer"] == honest[0]["answer_key"]
+    replies = "The answer is " + of_other_rows(honest[0]["answer"]) + "."
+    given = honest[0].assign(correct=~right, answer_raw=replies)
+    found = screen(given, benchmarks=[synthetic]).to_frame()
+    assert (found["p_value"].dropna() > 0).all()
 
 
 def test_what_is_not_an_answers_table_is_refused():
@@ -434,12 +487,13 @@ def test_command_prints_json_writes_files_and_exits_with_1_only_on_block(
     assert done.exit_code == 0
     assert "letter_shares" in done.stdout
     assert ": 0 block, 1 look, 0 ok" in done.stderr
-    texts = "The answer is " + honest_demo[0]["answer"] + "."
-    some = texts.where(np.arange(len(texts)) % 3 > 0, of_other_rows(texts))
-    false = honest_demo[0].assign(answer_raw=some, model="false")
+    key = the_key(honest_demo[0], honest_demo[1], demo, np.random.default_rng(1))
+    next_items = moved(lambda items, rng: np.roll(items, -1))
+    false = next_items(key, key, demo, np.random.default_rng(1)).assign(model="false")
     done = run(write_answers(false, tmp_path / "false.parquet"), "--against", folder)
     assert done.exit_code == 1
-    assert "stored_replies" in done.stdout
+    # A narrow terminal breaks its name.
+    assert "align" in done.stdout
     assert ": 1 block, 0 look, 0 ok" in done.stderr
 
 

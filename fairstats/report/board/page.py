@@ -337,7 +337,7 @@ def _show_screening(figures: BoardFigures) -> None:
         _show_small(summary)
     if len(notes) > _MOST_LISTED:
         models = counted(len(figures.flagged | figures.chosen), "model")
-        notes = [f"{FLAGGED} or {CHOSEN}: {models}. The page of each gives its signs."]
+        notes = [f"{FLAGGED} or {CHOSEN}: {models}. The page of each model states why."]
     _show_notes("What the marks mean", notes, few=0)
 
 

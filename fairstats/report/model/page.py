@@ -35,7 +35,14 @@ from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
 from fairstats.report.figures import UNKNOWN, Figure, figure_of
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
-from fairstats.report.notes import noise_line, submission_facts, submissions_of
+from fairstats.report.notes import (
+    flag_notes,
+    noise_line,
+    screening_of,
+    selection_notes,
+    submission_facts,
+    submissions_of,
+)
 from fairstats.report.page_output import (
     closed,
     download_links,
@@ -333,6 +340,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
         facts=[_rank(own), _gap(own, whole), ("Same answer (CFR)", *same), _rate(own)],
         tested=_tested(sets),
         declared=_declared(own),
+        asked=[*_asked(release, sets), *selection_notes(sent)],
         command=f"fairstats report {release.slugs[own.model]} --release "
         f"{DEFAULT_SITE}/{RELEASES}/{release.name}",
         submitted=submission_facts(sent),
@@ -410,6 +418,14 @@ def _declared(own: AnswerSet) -> str:
     facts = own.release.model_facts.get(own.model, {})
     shown = {label: shown_fact(facts, fact) for fact, label in FACTS.items()}
     return " · ".join(f"{label}: {text}" for label, text in shown.items() if text)
+
+
+def _asked(release: Release, sets: list[AnswerSet]) -> Iterator[str]:
+    """Yield the questions of screening, to which the leaderboard's mark refers."""
+    for own in sets:
+        of = f"{capital(own.label)}: " if len(sets) > 1 else ""
+        for note in flag_notes(screening_of(release, own.board, own.model), release.overruled):
+            yield of + note
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:
