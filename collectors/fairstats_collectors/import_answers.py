@@ -278,8 +278,8 @@ def _wrong_fields(
         of_key = mapped.fields_of(record, "answer_key")
         for column, names in both.items():
             names |= mapped.sources_of(record, column) & of_key
-        if (option := mapped.translated(_field(record, "answer", mapped))) is not None:
-            given_as.setdefault(option[1], set()).add(option[0])
+        if (answer := mapped.translated(_field(record, "answer", mapped))) is not None:
+            given_as.setdefault(answer[1], set()).add(answer[0])
         for column in ("model", "item_id"):
             value = _field(record, column, mapped)
             if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
