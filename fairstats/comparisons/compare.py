@@ -174,7 +174,7 @@ def compare(
     >>> table = compare(answers.get_group("DeepSeek-V3"), answers.get_group("DeepSeek-V3.1"))
     >>> table[["metric", "old", "new", "estimate", "ci_low", "ci_high"]].round(3)
                metric    old    new  estimate  ci_low  ci_high
-    0  delta_accuracy  0.639  0.763     0.124   0.098    0.149
+    0  delta_accuracy  0.639  0.763     0.124   0.098    0.150
     1       delta_cfr  0.631  0.748     0.117   0.078    0.156
     2        delta_ad  0.221  0.194    -0.027  -0.069    0.015
     """

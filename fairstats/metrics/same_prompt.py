@@ -138,6 +138,9 @@ def _over_units(
 ) -> Estimate:
     """Return the mean over items, with an interval over items or clusters of them."""
     if units is None:
+        # Engines join items that are alike. In one order of values, sums have the same last digit.
+        values, place = np.unique(values, return_inverse=True)
+        many = np.bincount(place, weights=many, minlength=len(values)).astype(np.int64)
         return unit_mean(values, np.ones_like(many), many, limits=limits, alpha=alpha)
     _, place = np.unique(units, return_inverse=True)
     sums, sizes = np.bincount(place, weights=values * many), np.bincount(place, weights=many)
