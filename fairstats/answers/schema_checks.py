@@ -354,6 +354,9 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
     if len(frames) < 2:
         return []
     keys = list(KEY_COLUMNS)
+    again = pd.concat([frame[keys] for frame in frames], ignore_index=True).duplicated()
+    if not again.any():
+        return []
     rows = pd.concat(
         [
             frame[keys].assign(
@@ -365,9 +368,6 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
         ],
         ignore_index=True,
     )
-    again = rows.duplicated(keys)
-    if not again.any():
-        return []
     repeated = rows[again]
     first = rows[~again].rename(columns={"_path": "_first", "_snapshot": "_other"})
     first = first.drop(columns="_row")
