@@ -232,6 +232,20 @@ def unit_mean(
     return unit_means([(sums, sizes, multiplicity)], limits=limits, alpha=alpha)[0]
 
 
+def mean_over_units(
+    values: FloatArray,
+    many: npt.NDArray[np.integer[Any]],
+    units: npt.NDArray[Any],
+    *,
+    limits: tuple[float, float],
+    alpha: float,
+) -> Estimate:
+    """Compute `unit_mean` of values that occur `many` times each, given the unit of each value."""
+    _, place = np.unique(units, return_inverse=True)
+    sums, sizes = np.bincount(place, weights=values * many), np.bincount(place, weights=many)
+    return unit_mean(sums, sizes.astype(np.int64), limits=limits, alpha=alpha)
+
+
 def _mean(
     sums: npt.ArrayLike,
     sizes: npt.ArrayLike,

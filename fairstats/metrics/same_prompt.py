@@ -16,7 +16,7 @@ from fairstats.inference._checks import (
     check_counts,
     check_multiplicity,
 )
-from fairstats.inference.unit_means import unit_mean
+from fairstats.inference.unit_means import mean_over_units, unit_mean
 from fairstats.metrics.metric import ANY, SampleMetric, Samples
 
 
@@ -142,9 +142,7 @@ def _over_units(
         values, place = np.unique(values, return_inverse=True)
         many = np.bincount(place, weights=many, minlength=len(values)).astype(np.int64)
         return unit_mean(values, np.ones_like(many), many, limits=limits, alpha=alpha)
-    _, place = np.unique(units, return_inverse=True)
-    sums, sizes = np.bincount(place, weights=values * many), np.bincount(place, weights=many)
-    found = unit_mean(sums, sizes.astype(np.int64), limits=limits, alpha=alpha)
+    found = mean_over_units(values, many, units, limits=limits, alpha=alpha)
     return replace(found, n=np.asarray(int(many.sum())))
 
 

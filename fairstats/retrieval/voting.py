@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
-from fairstats.inference.unit_means import unit_mean
+from fairstats.inference.unit_means import mean_over_units
 
 #: Columns of the table from `vote_counts`, in order.
 VOTE_COLUMNS = (
@@ -329,9 +329,7 @@ def _mean_limits(
     """Return the interval of a mean over items, or over clusters of items."""
     if units is None:
         units = np.arange(len(values))
-    _, place = np.unique(units, return_inverse=True)
-    sums, sizes = np.bincount(place, weights=values), np.bincount(place)
-    return unit_mean(sums, sizes, limits=limits, alpha=alpha)
+    return mean_over_units(values, np.ones_like(units), units, limits=limits, alpha=alpha)
 
 
 def _count(own: _Votes, alpha: float, units: IntArray | None) -> dict[str, Any]:
