@@ -17,7 +17,7 @@ from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import item_grid
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers
-from fairstats.inference._checks import check_alpha, check_choice
+from fairstats.inference._checks import LEAST_P, check_alpha, check_choice
 from fairstats.inference.logistic import separating_direction
 
 #: Columns that identify a variant: covariates with these columns describe variants, not items.
@@ -47,8 +47,6 @@ REGRESSION_COLUMNS = (
 )
 # Estimates and influences below it are rounding errors, also those of the iteration.
 _ROUNDING = 1e-6
-# A p-value that underflows is not 0.
-_LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 def gee_logistic(
@@ -358,7 +356,7 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             "odds_ratio_high": ratios[2][i],
             "ci_method": "wald, robust" if errors[i] else "none",
             "statistic": z[i],
-            "p_value": max(2 * float(scipy.stats.norm.sf(abs(z[i]))), _LEAST_P),
+            "p_value": max(2 * float(scipy.stats.norm.sf(abs(z[i]))), LEAST_P),
             "test": "wald, robust",
             "method_note": f"{who}; working independence"
             + "; no interval: each item is as often right in both groups" * (not errors[i]),

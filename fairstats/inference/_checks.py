@@ -22,6 +22,8 @@ Choice = TypeVar("Choice", bound=str)
 #: The largest count. Floating point is exact for whole numbers up to 2⁵³, so the sum of the four
 #: counts of a paired table is still exact. A larger count is a mistake.
 MOST = 2**50
+#: A p-value that underflows is not 0.
+LEAST_P = float(np.finfo(np.float64).tiny)
 # Rounding can push a computed limit or sum slightly past the end of its scale.
 _ROUNDING = 1e-9
 

@@ -19,6 +19,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular, TestResult
 from fairstats.inference._checks import (
+    LEAST_P,
     MOST,
     IntArray,
     check_alpha,
@@ -43,8 +44,6 @@ _ROUNDING = 1e-12
 _LARGEST_DENOMINATOR = 10_080
 # On the grid, the mean unit has so many steps.
 _STEPS_PER_UNIT = 1000
-# A p-value that underflows is not 0.
-_LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 def sign_flip_test(
@@ -148,7 +147,7 @@ def sign_flip_test(
     if is_large.any() and exact.any():
         named = f"{method} or asymptotic"
     # A p-value that underflows is not 0.
-    p_value = np.clip(found, _LEAST_P, 1.0).reshape(many.shape[:-1])
+    p_value = np.clip(found, LEAST_P, 1.0).reshape(many.shape[:-1])
     return TestResult(total.astype(np.float64).reshape(p_value.shape), p_value, named)
 
 
@@ -246,7 +245,7 @@ def _flip(
     if whole is None:
         squares = float(counts @ d**2)
         chi2 = (total / largest) ** 2 / squares
-        return total, max(float(scipy.special.chdtrc(1, chi2)), _LEAST_P), "asymptotic"
+        return total, max(float(scipy.special.chdtrc(1, chi2)), LEAST_P), "asymptotic"
     return total, float(sign_flip_test(whole, counts, method=method).p_value), name
 
 

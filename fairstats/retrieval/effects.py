@@ -18,7 +18,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.answer_tables import item_patterns
 from fairstats.counts.grid import item_grid
 from fairstats.counts.patterns import PAIR_COLUMNS
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import wilson
@@ -60,8 +60,6 @@ NOT_CAUSAL = "an association only: items with different snippets may also differ
 
 _NUMBER = ("estimate", "ci_low", "ci_high", "ci_level", "p_value")
 _TYPES = dict.fromkeys(_NUMBER, "float64") | dict.fromkeys(("top_k", "count", "n"), "int64")
-# A p-value that underflows is not 0.
-_LEAST_P = float(np.finfo(np.float64).tiny)
 Mask = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.str_]
 Row = dict[str, Any]
@@ -179,7 +177,7 @@ def retrieval_effects(
         for name, benchmark in asked.benchmarks.items()
         for grid in [item_grid(asked, benchmark)]
     }
-    patterns = item_patterns(answers[own], benchmarks=benchmarks)
+    patterns = item_patterns(asked)
     rows = []
     for pair, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
         names = dict(zip(PAIR_COLUMNS, map(str, pair), strict=True))
@@ -296,7 +294,7 @@ class _Pairs:
             }
         table = [[changed_other, n_other - changed_other], [changed_same, n_same - changed_same]]
         p = float(scipy.stats.fisher_exact(table).pvalue)
-        tested = {"p_value": min(max(p, _LEAST_P), 1.0), "test": "fisher exact"}
+        tested = {"p_value": min(max(p, LEAST_P), 1.0), "test": "fisher exact"}
         return row | tested | {"method_note": f"not adjusted; {NOT_CAUSAL}"}
 
 
