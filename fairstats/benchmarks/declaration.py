@@ -343,7 +343,7 @@ class Benchmark:
 
     @property
     def own_thresholds(self) -> list[str]:
-        """Return each threshold that is not the default, in words, and whether items are known."""
+        """Return each threshold that is not the default, and what else verdicts rest on."""
         found = []
         if self.largest_missing != LARGEST_MISSING:
             share, usual = percent(self.largest_missing), percent(LARGEST_MISSING)

@@ -661,7 +661,7 @@ def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
     size = cells.shape[2]
     limits = np.empty((2, size, 2))
     for model, pair in np.ndindex(2, size):
-        sides = [(_group(cells, many, model, pair, at), sign) for at, sign in ((0, 1.0), (2, -1.0))]
+        sides = [(_group(cells, many, model, pair, at), sign) for at, sign in _means(signed, 1)]
         own = contrast(sides, (0.0, 1.0), error / (2 * size))
         limits[model, pair] = [float(own.ci_low), float(own.ci_high)]
     return limits

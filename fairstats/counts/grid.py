@@ -413,8 +413,13 @@ def _apart(
     known = own.assign(**{column: own[column].astype(object).fillna("").astype(str)})
     rows = known.groupby([*keys, column])["rows"].sum().unstack(fill_value=0)
     shares = rows.div(rows.sum(axis=1), axis=0).groupby(level=keys[:-1])
-    apart = (shares.max() - shares.min()).max(axis=1).groupby(level=list(UNIT_COLUMNS)).max()
-    found = apart.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
+    return _many((shares.max() - shares.min()).max(axis=1), benchmark, units)
+
+
+def _many(shares: pd.Series, benchmark: Benchmark, units: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return the answer sets in which the share of an attribute is more than may be missing."""
+    most = shares.groupby(level=list(UNIT_COLUMNS)).max()
+    found = most.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
     return np.asarray(np.nan_to_num(found) > benchmark.largest_missing)
 
 
@@ -439,9 +444,7 @@ def _same_prompts(
         .sort_index()
         for column in ("group", "prompt_sha256")
     )
-    shared = (1 - prompts / groups).groupby(level=list(UNIT_COLUMNS)).max()
-    found = shared.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
-    return np.asarray(np.nan_to_num(found) > benchmark.largest_missing)
+    return _many(1 - prompts / groups, benchmark, units)
 
 
 def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
