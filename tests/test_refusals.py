@@ -52,6 +52,7 @@ from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.reliability import intraclass_correlation
 from fairstats.inference.standardized_difference import standardized_difference
 from fairstats.inference.unit_means import (
+    mean_over_units,
     unit_mean,
     unit_mean_difference,
     unit_mean_differences,
@@ -182,6 +183,10 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     judged_rates: lambda: ((ratings(),), {}),
     intraclass_correlation: lambda: (([[1, 2], [2, 2], [4, 3]],), {}),
     largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
+    mean_over_units: lambda: (
+        (np.array([0.1, 0.5, 0.7]), np.ones(3, dtype=int), np.arange(3)),
+        {"limits": (0, 1), "alpha": 0.05},
+    ),
     max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
     fairstats.mcnemar: lambda: ((), {"n10": 3, "n01": 1}),
     fairstats.minimum_detectable_difference: lambda: ((100, 0.2), {}),
