@@ -278,3 +278,14 @@ def few_tables() -> Iterator[None]:
     # In order, which pages show.
     tables.clear()
     tables.update(every)
+
+
+@pytest.fixture(scope="session")
+def local_spark() -> None:
+    """Start a real local Spark, on one core."""
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java is not installed")
+    # More partitions for a few rows only add tasks.
+    few = sql.SparkSession.builder.config("spark.sql.shuffle.partitions", 1)
+    few.config("spark.ui.enabled", False).master("local[1]").getOrCreate()

@@ -46,16 +46,6 @@ def engine(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(scope="module")
-def local_spark() -> None:
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Java is not installed")
-    # More partitions for a few rows only add tasks.
-    few = sql.SparkSession.builder.config("spark.sql.shuffle.partitions", 1)
-    few.config("spark.ui.enabled", False).master("local[1]").getOrCreate()
-
-
 def partitioned(answers: pd.DataFrame, folder: Path, *columns: str) -> Path:
     table = pa.Table.from_pandas(answers, preserve_index=False)
     pq.write_to_dataset(table, folder, partition_cols=list(columns))

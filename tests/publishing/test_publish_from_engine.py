@@ -99,6 +99,19 @@ def test_release_from_an_engine_has_the_content_of_one_from_memory(answers, tmp_
     assert not publish(tmp_path / "in", release="1", out=stored.parents[1], engine="duckdb").new
 
 
+@pytest.mark.usefixtures("without_pages", "local_spark")
+def test_answers_that_spark_wrote_are_published_as_those_in_memory(answers, tmp_path):
+    from pyspark.sql import SparkSession
+
+    whole = published(answers, tmp_path)
+    rows = SparkSession.getActiveSession().read.parquet(str(tmp_path / "in"))
+    rows.repartition(3).write.partitionBy("model", "strategy").parquet(str(tmp_path / "spark"))
+    out = tmp_path / "duckdb"
+    stored = publish(tmp_path / "spark", release="1", out=out, engine="duckdb").path
+    one, other = (json.loads((path / "manifest.json").read_text()) for path in (stored, whole))
+    assert one["content"] == other["content"]
+
+
 @pytest.mark.usefixtures("without_pages", "few_rows")
 def test_releases_in_parts_are_compared_as_those_in_one_file(answers, tmp_path):
     changed = answers.copy()
