@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import copyreg
-import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.processes import cores, in_copy
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
@@ -53,14 +47,13 @@ from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 
-#: For the second process: what takes most of the time on a large board, about half of all.
-_APART = ("sensitivity", "vignette_findings")
+#: For a second process, on a board of any size: what takes about half of the time.
+_APART = ("replication", "sensitivity", "vignette_findings")
 #: The most answers of a release with tables about single items: these are as long as the answers.
 MOST_LISTED = 5_000_000
-#: A second process takes a few seconds to start, and copies the answers.
-_FEWEST, _MOST = 50_000, 5_000_000
+#: Fewer answers take less time than a second process; more take too much memory twice.
+_FEWEST, _MOST = 10_000, 5_000_000
 _COMPUTING = "computing tables"
-_ANSWERS, _INPUTS, _MADE = "answers.parquet", "inputs.pickle", "tables.pickle"
 
 
 @dataclass(frozen=True)
@@ -321,14 +314,6 @@ TABLES: Mapping[str, ReleaseTable] = {
 }
 
 
-def _constant(mapping: dict[str, Any]) -> MappingProxyType[str, Any]:
-    return MappingProxyType(mapping)
-
-
-# Benchmarks hold constant mappings, which pickle does not know.
-copyreg.pickle(MappingProxyType, lambda mapping: (_constant, (dict(mapping),)))
-
-
 def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataFrame]:
     """Compute all tables of a release.
 
@@ -344,58 +329,26 @@ def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataF
     dict of str to pandas.DataFrame
         The tables by name, in the order of `fairstats.release.tables.TABLES`.
     """
-    apart = [name for name in _APART if name in TABLES]
-    many = _FEWEST <= len(of.answers) <= _MOST
-    if not (many and isinstance(of.answers, pd.DataFrame)) or (os.cpu_count() or 1) < 2:
-        apart = []
-    with temporary_folder("tables") as folder, _second_process(of, apart, folder) as process:
-        made: dict[str, pd.DataFrame] = {}
-        for name, table in TABLES.items():
-            if name not in apart:
-                watch(_COMPUTING, len(made), len(TABLES))
-                made[name] = table.make(of)
-        if process is not None and process.wait() == 0:
-            made |= pickle.loads((folder / _MADE).read_bytes())
+    many = isinstance(of.answers, pd.DataFrame) and _FEWEST <= len(of.answers) <= _MOST
+    apart = _APART if many and cores() > 1 else ()
+    # Opened before the process is copied: both use it.
+    _ = of.opened
+    with in_copy(lambda: _made(of, apart)) if apart else nullcontext(dict) as made_apart:
+        here = [name for name in TABLES if name not in apart]
+        made = _made(of, here, watch) | (made_apart() or {})
     # If the second process failed, e.g. for lack of memory, its tables are computed here.
     return {name: made[name] if name in made else TABLES[name].make(of) for name in TABLES}
 
 
-@contextmanager
-def _second_process(
-    of: ReleaseInputs, names: list[str], folder: Path
-) -> Iterator[subprocess.Popen[bytes] | None]:
-    """Compute these tables in another process of this Python, which ends with the block."""
-    if not names or not isinstance(of.answers, pd.DataFrame):
-        yield None
-        return
-    # A copy, without what this process has computed from the answers.
-    write_parquet(of.answers, folder / _ANSWERS)
-    (folder / _INPUTS).write_bytes(pickle.dumps((replace(of, answers=of.answers[:0]), names)))
-    process = subprocess.Popen(
-        # -P: no module of the current folder is imported.
-        [sys.executable, "-P", "-m", __name__, str(folder)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _compute(folder: Path) -> None:
-    """Do the work of the second process."""
-    of, names = pickle.loads((folder / _INPUTS).read_bytes())
-    of = replace(of, answers=pd.read_parquet(folder / _ANSWERS).astype(of.answers.dtypes))
-    made = {name: TABLES[name].make(of) for name in names}
-    (folder / _MADE).write_bytes(pickle.dumps(made))
-
-
-if __name__ == "__main__":
-    _compute(Path(sys.argv[1]))
+def _made(
+    of: ReleaseInputs, names: Collection[str], watch: Watch = unwatched
+) -> dict[str, pd.DataFrame]:
+    """Compute some of the tables."""
+    made: dict[str, pd.DataFrame] = {}
+    for name in names:
+        watch(_COMPUTING, len(made), len(TABLES))
+        made[name] = TABLES[name].make(of)
+    return made
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:

@@ -9,25 +9,22 @@ a separate namespace.
 from __future__ import annotations
 
 import ast
-import ctypes
+import importlib
 import io
 import json
 import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import chdir, contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +34,7 @@ from fairstats._lib.atomic_files import temporary_folder, whole_file
 from fairstats._lib.formatting import convert, counted, escape_markdown
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, RenderError, keyword
+from fairstats._lib.processes import cores, pool_of_copies
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.stages import Watch, unwatched
 from fairstats.answers.files import write_parquet
@@ -85,8 +83,8 @@ _QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
 DRAWING = "drawing pages"
 #: As many pages are drawn in less time than copies of a process take.
 _FEW_PAGES = 16
-#: The number of this option of Linux (linux/prctl.h).
-_PR_SET_PDEATHSIG = 1
+#: Libraries with which pages draw tables and charts.
+_LIBRARIES = ("great_tables", "matplotlib.pyplot", "scipy.stats")
 
 Renderer = Literal["auto", "quarto", "builtin"]
 
@@ -275,28 +273,14 @@ def _drawn_page(page: _Page, release: Path, project: Path) -> str:
     return _site_page(page, _run(page, release, True), project)
 
 
-def _end_with_parent() -> None:
-    """Let this process be killed when the one that started it ends, even if that is killed."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-@contextmanager
-def _pool(pages: int) -> Iterator[Executor]:
+def _pool(pages: int) -> AbstractContextManager[Executor]:
     """Give copies of this process if they are possible and worth it, else threads."""
-    cores = os.cpu_count() or 1
-    if cores == 1 or pages <= _FEW_PAGES or sys.platform != "linux":
-        with ThreadPoolExecutor(cores) as threads:
-            yield threads
-        return
-    # Waiting copies would outlive a killed process, and keep its output open.
-    pool = ProcessPoolExecutor(cores, mp_context=get_context("fork"), initializer=_end_with_parent)
-    try:
-        yield pool
-    except BrokenProcessPool as error:
-        message = "A process that draws pages ended: the system may have too little memory"
-        raise RenderError(message) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    if cores() == 1 or pages <= _FEW_PAGES:
+        return ThreadPoolExecutor(os.cpu_count() or 1)
+    # Loaded before the process is copied: each copy would load them again.
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    return pool_of_copies("draws pages")
 
 
 def render_document(release: Release, project: Path, page: str, *, out: Path) -> None:

@@ -1,9 +1,12 @@
 """What a large release computes once, or in two processes."""
 
+import os
 import shutil
-import subprocess
-import sys
+import signal
+import time
 from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.context import ForkContext
 
 import pandas as pd
 import pytest
@@ -24,15 +27,16 @@ def inputs():
 @pytest.fixture
 def processes(monkeypatch):
     """Take the smallest release for a large one; return the processes that were started."""
-    start, started = subprocess.Popen, []
+    started, copied = [], get_context("fork").Process
 
-    def started_now(*command, **options):
-        started.append(start(*command, **options))
-        return started[-1]
+    class Watched(copied):
+        def start(self):
+            super().start()
+            started.append(self)
 
     monkeypatch.setattr(fairstats.release.tables, "_FEWEST", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    monkeypatch.setattr(subprocess, "Popen", started_now)
+    monkeypatch.setattr(ForkContext, "Process", Watched)
     return started
 
 
@@ -44,26 +48,29 @@ def _assert_as_in_one_process(found, inputs):
 
 def test_second_process_computes_the_same_tables(inputs, processes):
     found = tables_of(inputs)
-    assert [process.returncode for process in processes] == [0]
+    assert len(processes) == 1
     _assert_as_in_one_process(found, inputs)
 
 
-def test_tables_of_a_failed_process_are_computed_here(inputs, processes, monkeypatch):
-    monkeypatch.setattr(sys, "executable", "false")
+@pytest.mark.parametrize("end", [lambda of: os._exit(1), lambda of: 1 / 0])
+def test_tables_of_a_failed_process_are_computed_here(inputs, processes, monkeypatch, end):
+    own, here = TABLES["sensitivity"], os.getpid()
+    failing = replace(own, make=lambda of: own.make(of) if os.getpid() == here else end(of))
+    monkeypatch.setitem(TABLES, "sensitivity", failing)
     found = tables_of(inputs)
-    assert [process.returncode for process in processes] == [1]
+    assert len(processes) == 1
+    monkeypatch.setitem(TABLES, "sensitivity", own)
     _assert_as_in_one_process(found, inputs)
 
 
 def test_second_process_ends_if_a_table_fails(inputs, processes, monkeypatch):
-    def fail(of):
-        raise ZeroDivisionError
-
-    failing = {"estimates": replace(TABLES["estimates"], make=fail)}
-    monkeypatch.setattr(fairstats.release.tables, "TABLES", dict(TABLES) | failing)
+    slow = replace(TABLES["sensitivity"], make=lambda of: time.sleep(60))
+    failing = replace(TABLES["estimates"], make=lambda of: 1 / 0)
+    monkeypatch.setitem(TABLES, "sensitivity", slow)
+    monkeypatch.setitem(TABLES, "estimates", failing)
     with pytest.raises(ZeroDivisionError):
         tables_of(inputs)
-    assert [process.returncode < 0 for process in processes] == [True]
+    assert [process.exitcode for process in processes] == [-signal.SIGKILL]
 
 
 def test_small_release_starts_no_process(inputs, processes, monkeypatch):
