@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
 
 def _sets(release: Release) -> pd.DataFrame:
     """Return the facts of each answer set that two releases are compared by."""
-    keys = list(UNIT_COLUMNS)
+    keys, hashes = list(UNIT_COLUMNS), _hashes(release)
     rows = []
     for key, own in _answer_sets(release).items():
         there = [name for name in ("snapshot", "answer") if name in own.collect_schema().names()]
@@ -135,7 +136,7 @@ def _sets(release: Release) -> pd.DataFrame:
         snapshots = counts["snapshot"].dropna().unique() if "snapshot" in there else []
         missing = int(counts.loc[counts["answer"].isna(), "rows"].sum())
         answers = int(counts["rows"].sum())
-        rows.append((*key, ", ".join(sorted(snapshots)) or None, answers, missing, _hash(own)))
+        rows.append((*key, ", ".join(sorted(snapshots)) or None, answers, missing, hashes[key]))
     found = pd.DataFrame(rows, columns=[*keys, "snapshot", "answers", "missing", "hash"])
     ranks = release.ranks.set_index(keys)["rank"].astype("Int64")
     ranked = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"]).transform("count")
@@ -159,13 +160,25 @@ def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
     }
 
 
+def _hashes(release: Release) -> dict[Unit, str]:
+    """Return the hash of each answer set, computed once for a release."""
+    return release.once(
+        "hashes of answers", lambda: {key: _hash(own) for key, own in _answer_sets(release).items()}
+    )
+
+
 def _hash(answers: nw.LazyFrame[Any]) -> str:
     """Hash the answers of a unit, ignoring their order and optional columns."""
+    import pyarrow
+    from pyarrow.csv import WriteOptions, write_csv
+
     columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
     rows = answers.select(name for name in columns if name in answers.collect_schema().names())
     found = hashlib.sha256()
     for number, part in enumerate(batches(rows.sort(*KEY_COLUMNS), 100_000)):
-        found.update(part.to_csv(index=False, header=number == 0).encode())
+        text, table = BytesIO(), pyarrow.Table.from_pandas(part, preserve_index=False)
+        write_csv(table, text, WriteOptions(include_header=number == 0))
+        found.update(text.getbuffer())
     return found.hexdigest()
 
 
@@ -185,8 +198,7 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
         ``release_old`` is the earlier release, ``manifest_old`` the hash of its manifest. A
         benchmark that was declared differently is not compared.
     """
-    answers = _answer_sets(release)
-    units = sorted(answers)
+    units = sorted(_hashes(release))
     waiting = set(units)
     # Models of this release are compared in its table of comparisons.
     names = {(benchmark, model) for benchmark, _, model, _ in units}
@@ -206,7 +218,7 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
             if found := list(versions([*own, *old], {newer: older})):
                 pairs += found
                 del seeking[benchmark, newer]
-        tables += _compared(release, answers, before, pairs)
+        tables += _compared(release, before, pairs)
     if not tables:
         return pd.DataFrame(columns=list(EARLIER_COLUMNS))
     return pd.concat(tables, ignore_index=True)[list(EARLIER_COLUMNS)]
@@ -214,7 +226,6 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
 
 def _compared(
     release: Release,
-    answers: Mapping[Unit, nw.LazyFrame[Any]],
     before: Release,
     pairs: Sequence[tuple[Unit, Unit]],
 ) -> list[pd.DataFrame]:
@@ -227,15 +238,17 @@ def _compared(
     pairs = [pair for pair in pairs if pair[0][0] in alike]
     if not pairs:
         return []
-    import narwhals as nw
-
-    older = _answer_sets(before)
-    pairs = [pair for pair in pairs if _hash(older[pair[0]]) != _hash(answers[pair[1]])]
+    hashes = _hashes(before), _hashes(release)
+    pairs = [pair for pair in pairs if hashes[0][pair[0]] != hashes[1][pair[1]]]
     if not pairs:
         return []
+    import narwhals as nw
+
     old, new = (
         answer_sets(nw.concat([own[unit] for unit in dict.fromkeys(units)]).to_native(), alike)
-        for own, units in zip((older, answers), zip(*pairs, strict=True), strict=True)
+        for own, units in zip(
+            map(_answer_sets, (before, release)), zip(*pairs, strict=True), strict=True
+        )
     )
     compared = [(VERSION, old[first], new[second]) for first, second in pairs]
     table = judged_comparisons(compared, release.manifest["arguments"]["missing"], release.alpha)

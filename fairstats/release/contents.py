@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -34,6 +34,7 @@ MANIFEST = "manifest.json"
 EARLIER = ("release_old", "manifest_old")
 #: Bytes from which on a table is read again each time, to save memory.
 _LARGE = 2_000_000
+T = TypeVar("T")
 
 
 def formats_of(table: str) -> tuple[str, ...]:
@@ -102,6 +103,13 @@ class Release:
     """A release folder as read by pages."""
 
     path: Path
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the result of `make`, computed once per key. Do not change it."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

@@ -151,8 +151,9 @@ class Pair:
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table's rows on this pair."""
-        keys = table[["attribute", "group_a", "group_b"]]
-        return table[(keys == [self.attribute, *self.groups]).all(axis=1)]
+        keys, key = ("attribute", "group_a", "group_b"), (self.attribute, *self.groups)
+        own = [table[name] == value for name, value in zip(keys, key, strict=True)]
+        return table[own[0] & own[1] & own[2]]
 
 
 @dataclass(frozen=True)
@@ -309,8 +310,12 @@ class AnswerSet:
     def comparisons(self) -> dict[str, list[Comparison]]:
         """Return the comparisons with the model as the newer one, on its benchmark, by kind."""
         name = self.benchmark.name
+        every = self.release.once(("comparisons", self.model), self._comparisons)
+        return {kind: found.get(name, []) for kind, found in every.items()}
+
+    def _comparisons(self) -> dict[str, dict[str, list[Comparison]]]:
         return {
-            kind: comparisons_of_kind(self.release, kind, model=self.model).get(name, [])
+            kind: comparisons_of_kind(self.release, kind, model=self.model)
             for kind in (VERSION, STRATEGY)
         }
 
@@ -472,8 +477,10 @@ class AnswerSet:
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables that belong to this answer set."""
         table = self.release.table(name)
-        unit = [self.benchmark.name, self.board.version, self.model, self.board.strategy]
-        return table[(table[list(UNIT_COLUMNS)] == unit).all(axis=1)]
+        unit = (self.benchmark.name, self.board.version, self.model, self.board.strategy)
+        for column, value in zip(UNIT_COLUMNS, unit, strict=True):
+            table = table[table[column] == value]
+        return table
 
     @cached_property
     def sensitivity(self) -> pd.DataFrame:

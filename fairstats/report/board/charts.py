@@ -7,9 +7,10 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -35,6 +36,9 @@ from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, UNKNOWN, Fig
 from fairstats.report.findings import board_label, pair_note
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
 from fairstats.report.words import gap_name, higher_by, meaning, named_test, noun, scaled
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
@@ -442,20 +446,29 @@ _DRAWN: dict[str, dict[str, Any]] = {
 
 def measures_of(figures: BoardFigures) -> dict[str, Measure]:
     """Return the measures that a board has, by their key."""
-    from jinja2 import Environment, StrictUndefined
-
     benchmark, there = figures.board.benchmark, set(figures.board.estimates["metric"])
     margin = scaled(benchmark.kind, benchmark.equivalence_margin)
-    # Plain text, which is escaped where it is shown.
-    templates, words = Environment(undefined=StrictUndefined), _words(figures)
-    found = {}
-    for key, texts in tomllib.loads(_MEASURES.read_text(encoding="utf-8")).items():
-        own = {name: templates.from_string(text).render(words) for name, text in texts.items()}
+    words, found = _words(figures), {}
+    for key, texts in _measure_texts().items():
+        own = {name: text.render(words) for name, text in texts.items()}
         if own["metric"] in there:
             band = {"band": (-margin, margin)} if key == "gap" else {}
             own["note"] = " ".join(own["note"].split())
             found[key] = Measure(**{"draw": interval_chart} | own | band | _DRAWN[key])
     return found
+
+
+@cache
+def _measure_texts() -> dict[str, dict[str, Template]]:
+    """Return the texts of each measure: plain text, which is escaped where it is shown."""
+    from jinja2 import Environment, StrictUndefined
+
+    templates = Environment(undefined=StrictUndefined)
+    declared = tomllib.loads(_MEASURES.read_text(encoding="utf-8"))
+    return {
+        key: {name: templates.from_string(text) for name, text in texts.items()}
+        for key, texts in declared.items()
+    }
 
 
 def _words(figures: BoardFigures) -> dict[str, Any]:
