@@ -108,7 +108,9 @@ def test_what_a_killed_publication_left_is_swept_by_the_next(
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     assert publish(answers, release="1", out=site).new
     assert temporaries(site) == []
-    assert list(temporary.iterdir()) == []
+    # Drawing pages, which is left out here, takes such a folder.
+    with temporary_folder("pages"):
+        assert len(list(temporary.iterdir())) == 1
 
 
 @pytest.mark.usefixtures("without_pages", "few_tables")
