@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
 from fairstats._lib.formatting import convert, escape_html, escape_markdown
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
@@ -334,10 +332,8 @@ def slim(markup: str) -> str:
 
 
 def _markup(table: GT) -> str:
-    # Without this, Quarto would take the table apart and drop what it does not know. great_tables
-    # writes each cell by itself, which takes several times longer into strings of Arrow.
-    with pd.option_context("mode.string_storage", "python"):
-        return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
+    # Without this, Quarto would take the table apart and drop what it does not know.
+    return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
 
 
 def typst_block(markup: str) -> str:

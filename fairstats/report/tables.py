@@ -119,9 +119,11 @@ def written_table(
     frame = pd.DataFrame(rows, columns=columns, dtype=object).fillna("")
     marked = [c for c in columns if frame[c].map(lambda cell: isinstance(cell, Markup)).any()]
     frame[marked] = frame[marked].map(lambda cell: str(escape(cell)))
+    # great_tables writes each cell by itself, which takes longer into strings of Arrow.
+    with pd.option_context("mode.string_storage", "python"):
+        empty = GT(frame, rowname_col=stub, groupname_col=group, id=name)
     table = (
-        GT(frame, rowname_col=stub, groupname_col=group, id=name)
-        .tab_stubhead(heading)
+        empty.tab_stubhead(heading)
         .cols_label(cases={column: as_label(label) for column, label in labels.items()})
         .fmt_passthrough(columns=[*html, *marked], escape=False)
         .cols_align("left")
