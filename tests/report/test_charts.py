@@ -81,3 +81,12 @@ def test_head_of_several_words_stays_on_paper():
     places = re.findall(r'y="(-?[\d.]+)" dx="0" dy="4"[^>]*font-size="11"', chart_svg(chart))
     assert places
     assert all(float(place) >= 0 for place in places)
+
+
+def test_names_of_groups_are_whole_on_paper():
+    note = "High income − Low income"
+    axes = tuple(axis_over([0, 40], key=k, label="Income", note=note) for k in "abcd")
+    row = Row("Claude-4-Sonnet", tuple(Cell(dot(axis, 1), "") for axis in axes), ("2–3", "90.1"))
+    drawn = chart_svg(Chart("c", "", "Model", axes, (row,), ("Rank", "Accuracy")))
+    assert "…" not in drawn
+    assert drawn.count("income") == 2 * len(axes)

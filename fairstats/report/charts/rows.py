@@ -201,15 +201,18 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
     starts = [sum(columns[:number]) for number in range(len(columns) + 1)]
     panel = max((width - starts[-1]) / max(len(chart.axes), 1), 60)
     places = [starts[-1] + number * panel for number in range(len(chart.axes))]
-    parts, y = [], 38.0
+    notes = [
+        wrap(axis.note, int((panel - 8) / 4.4), max_lines=2, placeholder="…") for axis in chart.axes
+    ]
+    parts, y = [], 27.0 + 11 * max(1, *map(len, notes))
     for head, x, wide in zip([chart.heading, *chart.heads], starts, columns, strict=False):
         for up, line in enumerate(reversed(_wrapped(head, wide))):
             parts.append(svg_text(f"{x:.0f}", line, y=f"{y - 10 - 11 * up:g}", colour=DIM, size=11))
-    for axis, x in zip(chart.axes, places, strict=True):
+    for axis, note, x in zip(chart.axes, notes, places, strict=True):
         parts.append(svg_text(f"{x + 8:.1f}", axis.label, y="9", size=12, weight=600))
-        if axis.note:
-            note = _cut(axis.note, int((panel - 8) / 4.4))
-            parts.append(svg_text(f"{x + 8:.1f}", note, y="21", colour=DIM, size=10))
+        for down, line in enumerate(note):
+            at = f"{21 + 11 * down}"
+            parts.append(svg_text(f"{x + 8:.1f}", line, y=at, colour=DIM, size=10))
         parts.append(_nested(x, y - 12, panel, 14, axis.scale()))
     for row in chart.rows:
         # A heading has the whole width.
