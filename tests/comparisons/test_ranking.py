@@ -278,8 +278,8 @@ def test_blocks_of_items_and_few_bytes_change_nothing(answers_of, three_models, 
     for answers in (pd.concat(samples), three_models):
         found = [rank_boards(answers, metric) for metric in METRICS]
         with monkeypatch.context() as patch:
-            patch.setattr("fairstats.comparisons.ranking._BLOCK", 7)
-            patch.setattr("fairstats.comparisons.ranking._SMALL", 0)
+            patch.setattr("fairstats.comparisons.ranked_items._BLOCK", 7)
+            patch.setattr("fairstats.comparisons.ranked_items._SMALL", 0)
             patch.setattr("fairstats.comparisons.model_differences._CELLS", 100)
             again = [rank_boards(answers, metric) for metric in METRICS]
         for one, other in zip(found, again, strict=True):
