@@ -128,15 +128,15 @@ def settings_of(
             given = opened.frame.filter(~nw.col("answer").is_null())
             table = opened.once(("rows by", name), partial(count_rows, given, [*_KEYS, name]))
         own = table[table["benchmark"] == benchmark.name]
-        for unit, found in _values(own, name, units):
-            values[unit][name] = found
+        for place, own_values in _values(own, name, units):
+            values[place][name] = own_values
         if not own[name].isna().any() and own[name].nunique() < 2:
             continue
         apart, blank = _apart(own, name, benchmark, units)
         if name != PROMPT:
             mixed[(mixed == "") & apart] = MIXED[name]
-        for unit in np.flatnonzero(blank):
-            unrecorded[unit].append(name)
+        for place in np.flatnonzero(blank).tolist():
+            unrecorded[place].append(name)
     if PROMPT in there:
         mixed[(mixed == "") & _same_prompts(opened, benchmark, units)] = SAME_PROMPTS
     found = np.empty(len(units), dtype=object)
