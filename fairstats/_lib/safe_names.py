@@ -136,10 +136,10 @@ def fold_name(name: str) -> str:
     >>> fold_name(" gpt_4o  Mini"), fold_name("GPT-4\N{CYRILLIC SMALL LETTER O}-mini")
     ('gpt-4o-mini', 'gpt-4o-mini')
     """
-    folded = name if name.isascii() else _plain_letters(name)
+    folded = plain_letters(name)
     if not (folded := folded.casefold()).isascii():
         # Case folding can turn a capital into a look-alike.
-        folded = _plain_letters(folded).casefold()
+        folded = plain_letters(folded).casefold()
     return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded).strip("-")
 
 
@@ -156,8 +156,16 @@ def essential_letters(text: str) -> str:
     return re.sub(r"v?\d+$", "", joined)
 
 
-def _plain_letters(text: str) -> str:
-    """Return what a text looks like, without invisible characters, and marks on Latin letters."""
+def plain_letters(text: str) -> str:
+    """Return what a text looks like, without invisible characters, and marks on Latin letters.
+
+    Examples
+    --------
+    >>> plain_letters("R\N{CYRILLIC SMALL LETTER A}nk")
+    'Rank'
+    """
+    if text.isascii():
+        return text
     seen = "".join(
         _look(sign)
         for sign in unicodedata.normalize("NFKD", text)
