@@ -130,7 +130,7 @@ def test_good_answers_pass_and_get_their_types():
             "Yi 1.5",
             "NorMistral-7b",
         ),
-        *("通义千问-7B", "Mistral № 7", "unclearGPT"),
+        *("通义千问-7B", "Mistral No 7", "unclearGPT"),
     ],
 )
 def test_names_that_only_resemble_results_are_accepted(name):
