@@ -121,6 +121,7 @@ class SubmissionCheck:
             }
             found["replaced"] = list(self.preview.replaced)
             found["new"] = list(self.preview.new)
+            found["added"] = list(self.preview.added)
             found["benchmarks"] = dict(self.preview.benchmarks)
         return json_text(found)
 
@@ -154,6 +155,7 @@ def check_submission(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     accepted: Iterable[str] = (),
+    submitters: Mapping[str, str] | None = None,
     retrievals: Iterable[Path] | None = None,
 ) -> SubmissionCheck:
     """Validate and screen a submission, and preview how it would change a board.
@@ -169,6 +171,8 @@ def check_submission(
         As in `fairstats.analyze`.
     accepted : iterable of str
         Names of the board's accepted submissions, which this one must not have.
+    submitters : mapping of str to str, optional
+        Who submitted each of the board's models.
     retrievals : iterable of Path, optional
         The board's files of retrievals. If given, answers with retrieved snippets need theirs, here
         or in the submission.
@@ -234,6 +238,8 @@ def check_submission(
     try:
         screening = screen_opened(open_pairs(answers, known), against).to_frame()
         changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
+        added = tuple(_added(submission, answers, present, submitters or {}))
+        changes = replace(changes, added=added)
     except InputError as error:
         # They do not fit those on the board: other items, keys or clusters.
         return SubmissionCheck(path, submission, error.problems, none, None)
@@ -262,6 +268,27 @@ def _alike(answers: pd.DataFrame, present: pd.DataFrame | None, path: Path) -> l
     return same_looking_problems(pd.concat(names))
 
 
+def _added(
+    submission: Submission,
+    answers: pd.DataFrame,
+    present: pd.DataFrame | None,
+    submitters: Mapping[str, str],
+) -> Iterator[str]:
+    """Name new answer sets of models that the board has, whose pages would show them."""
+    if present is None:
+        return
+    keys = list(UNIT_COLUMNS)
+    there = set(present[keys].itertuples(index=False, name=None))
+    by = submission.declaration.submitter
+    for key in sorted(set(answers[keys].itertuples(index=False, name=None)) - there):
+        benchmark, version, model, strategy = key
+        if (present["model"] == model).any():
+            other = submitters.get(model)
+            whose = f"submitted by {other}" if other else "without a submission"
+            whose = "of the same submitter" if other == by else f"{whose}; these are from {by}"
+            yield f"{strategy} on {benchmark}, {version}, to {model} ({whose})"
+
+
 def _declared(submission: Submission) -> str:
     """Return what the submitter declares, as a Markdown table."""
     declared = submission.declaration
@@ -284,6 +311,8 @@ def _sentences(found: Preview) -> Iterator[str]:
     """State what would change, the submitted answers first."""
     for name in found.replaced:
         yield f"Replaces the answers of {name}."
+    for name in found.added:
+        yield f"Adds {name}."
     for name in found.new:
         yield f"The board has no other answers to {name}."
     for name, basis in found.benchmarks.items():
@@ -343,6 +372,8 @@ class Preview:
         The benchmarks of the submission that no other answers on the board are to.
     benchmarks : mapping of str to str
         What verdicts rest on, by benchmark: declaration, margin and unusual thresholds.
+    added : tuple of str
+        The new answer sets of models that the board has, and who submitted the others.
     """
 
     figures: pd.DataFrame
@@ -351,6 +382,7 @@ class Preview:
     replaced: tuple[str, ...]
     new: tuple[str, ...]
     benchmarks: Mapping[str, str]
+    added: tuple[str, ...] = ()
 
 
 def preview(
