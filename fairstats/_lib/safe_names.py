@@ -30,6 +30,8 @@ _QUALIFIER = re.compile(
 _SMALL_CAPITAL = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
 # Next to other letters, i, l and O look like digits.
 _LIKE_DIGITS = str.maketrans("ilo", "110")
+# What readers overlook in a name.
+_ENDS = re.compile(r"['\"`]|[^\w+]+$|^[^\w+]+")
 _WORD = re.compile(r"[^\W\d_]+")
 _HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
 # Controls, line separators, and letters that no file can hold.
@@ -290,8 +292,8 @@ def posing_letters(name: str) -> str:
 def same_looking(names: Iterable[str], shown: Callable[[str], str] = str) -> list[tuple[str, ...]]:
     """Return the groups of names that readers would treat as the same, see `fold_name`.
 
-    The letters i, l and o count as the digits 1 and 0, and rn as m. `shown` returns what readers
-    see of a name.
+    The letters i, l and o count as the digits 1 and 0, and rn as m. Quotes, and punctuation at the
+    ends except for a plus, make no difference. `shown` returns what readers see of a name.
 
     Examples
     --------
@@ -300,7 +302,8 @@ def same_looking(names: Iterable[str], shown: Callable[[str], str] = str) -> lis
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        look = fold_name(shown(name)).replace("rn", "m").translate(_LIKE_DIGITS)
+        plain = _ENDS.sub("", fold_name(shown(name))) or name
+        look = plain.replace("rn", "m").translate(_LIKE_DIGITS)
         groups.setdefault(look, []).append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 

@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import locked, named_errors, unfinished
-from fairstats._lib.formatting import listed
 from fairstats._lib.installation import __version__, resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
@@ -345,13 +344,13 @@ def accepted_names(board: Path) -> list[str]:
     return [one.name for one in (board / ACCEPTED).glob("*")]
 
 
-def submitters_of(board: Path) -> dict[str, str]:
+def submitters_of(board: Path) -> dict[str, list[str]]:
     """Return who submitted each model of a board, as the accepted submissions declare."""
     found: dict[str, list[str]] = {}
     for path in sorted((board / ACCEPTED).glob(f"*/{SUBMISSION_FILE}")):
         declared = parse_declaration(read_toml(path), path)
         found.setdefault(declared.model, []).append(declared.submitter)
-    return {model: listed(dict.fromkeys(names)) for model, names in found.items()}
+    return {model: sorted(set(names)) for model, names in found.items()}
 
 
 def board_benchmarks(

@@ -270,6 +270,16 @@ def test_strategy_for_a_model_of_another_submitter_is_named(
     assert f"to {other} (without a submission; these are from" in named
 
 
+def test_submitter_who_looks_like_another_is_a_problem(submission, board, benchmark, honest):
+    own = {honest[1]["model"].iloc[0]: ["\N{GREEK CAPITAL LETTER ALPHA} submitter"]}
+    found = check_submission(
+        submission, present_answers(board), benchmarks=[benchmark], submitters=own
+    )
+    (problem,) = found.problems
+    assert (problem.column, problem.value) == ("submitter", FACTS["submitter"])
+    assert "looks like '\\u0391 submitter'" in problem.message
+
+
 def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, honest):
     name = "<img src=x> **bold** @all `x` | [a](http://b)"
     rows = honest[0].assign(model=name)
