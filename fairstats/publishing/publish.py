@@ -200,7 +200,8 @@ def publish(
         If the answers have a problem, the name is not valid, or the release exists with different
         content or has existed. If a benchmark has retrievals but no answers, or lacks retrievals
         that a strategy of its answers names (see
-        `fairstats.retrieval.variant_lists.strategy_problems`). If answers are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
+        `fairstats.retrieval.variant_lists.strategy_problems`). If answers are majority
+        votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
         built-in one but a different declaration. If screening blocks answers of a model that
         `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. If
         `models` names an unknown model, or a model succeeds itself. If one of the `pages` cannot be
