@@ -65,7 +65,7 @@ _RESULT = (
 # A name must not be read as the rank or the verdict in the cell next to it.
 _VERDICT = r"(?:equivalent|disparity|inconclusive|unclear|win[\W_]?win|lose[\W_]?lose|may.be.best)"
 _POSES = (
-    r"^\W*[#\u2116]|^\W*(?:no|nr|number)[.\s]+\d|^\W*\d+(?:st|nd|rd|th)\b|^\W*\d+[.):]\s"
+    r"^\W*[#\u2116]\s*\d|^\W*(?:no|nr|number)[.\s]+\d|^\W*\d+(?:st|nd|rd|th)\b|^\W*\d+[.):]\s"
     r"|^(?!.*(?:[ld]ora|adapter))\W*rank(?:ed)?(?:[\s#:_.]+|-)\d"
     rf"|^\W*(?:(?:no|not)[\W_]+)?{_VERDICT}(?=[\s(\[:,;|]|\W*$)|\s{_VERDICT}\W*$"
 )
