@@ -10,7 +10,6 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.formatting import listed
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.records import (
     SEPARATORS,
@@ -31,6 +30,7 @@ from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.refusals import is_no_answer, is_refusal
+from fairstats_collectors.import_guards import Guards, field_value, from_field, named_column
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
 from fairstats_collectors.mapping_files import (
     ABSENT,
@@ -40,7 +40,6 @@ from fairstats_collectors.mapping_files import (
     field_names,
     plain_number,
     read_mapping,
-    value_at,
 )
 
 _SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
@@ -49,8 +48,6 @@ _SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
-# Rows that spreadsheets have below a table.
-_TOTAL = re.compile("(?:(?:grand |sub)?total|sum|mean|average)s?:?", re.IGNORECASE)
 _SCALARS = (str, int, float)
 _Wrong = list[tuple[str, str | None, str, str]]
 
@@ -110,7 +107,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := list(_wrong_fields(path, kept, mapped, Limits(path))):
+    if problems := list(Guards(mapped).read(path, kept, Limits(path))):
         raise InputError(problems)
     rows = []
     for record in kept:
@@ -171,13 +168,14 @@ def imported(
         With every problem of every file, by row and column. Then no answers are returned.
     """
     without: list[Problem] = []
+    guards = Guards(mapped)
 
     def answers_of(path: Path) -> pd.DataFrame | None:
         found = read(path, mapped)
         limits = Limits(path)
         kept = mapped.records(found, path, limits)
         if kept:
-            return _file_answers(path, kept, mapped, limits)
+            return _file_answers(path, kept, guards, limits)
         wanted = ", ".join(f"{field} = {' or '.join(v)}" for field, v in mapped.where.items())
         message = f"contains no answers with {wanted}" if wanted else "contains no answers"
         without.append(Problem(str(path), message, "remove the file"))
@@ -189,6 +187,10 @@ def imported(
     joined = join_files(files, answers_of)
     if joined.empty:
         raise InputError(without)
+    if problems := list(guards.problems()):
+        raise InputError(problems)
+    guards.notes()
+    joined["collector"] = guards.collector
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
 
@@ -228,9 +230,10 @@ def join_files(
 
 
 def _file_answers(
-    path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
+    path: Path, kept: Sequence[Record], guards: Guards, limits: Limits
 ) -> pd.DataFrame:
-    if problems := list(_wrong_fields(path, kept, mapped, limits)):
+    mapped = guards.mapped
+    if problems := list(guards.read(path, kept, limits)):
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
     for record in kept:
@@ -238,7 +241,7 @@ def _file_answers(
         limits.keep(row)
         rows.append(row)
         for column, value, message, remedy in wrong:
-            where = _named(record, column)
+            where = named_column(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
         if len(problems) >= REPORTED_LINES:
@@ -255,49 +258,8 @@ def _file_answers(
     except InputError as error:
         # Problems name rows of the resulting table; the file has different row numbers.
         raise InputError([_in_file(one, kept) for one in error.problems]) from None
+    guards.check(kept, checked)
     return checked
-
-
-def _wrong_fields(
-    path: Path, kept: Sequence[Record], mapped: Mapped, limits: Limits
-) -> Iterator[Problem]:
-    """Report fields that all records lack, that are both answer and key, and rows of totals.
-
-    Also options that the translated values make one answer.
-    """
-    for column, field in mapped.columns.items():
-        # The name was probably mistyped.
-        if kept and all(value_at(record.fields, field) is ABSENT for record in kept):
-            message = f"no record has the field {field!r}"
-            remedy = f"use one of {field_names(kept[0].fields)}"
-            yield Problem(str(path), message, remedy, column=column)
-    both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
-    totals = {}
-    given_as: dict[str, set[str]] = {}
-    for record in kept:
-        of_key = mapped.fields_of(record, "answer_key")
-        for column, names in both.items():
-            names |= mapped.sources_of(record, column) & of_key
-        if (answer := mapped.translated(_field(record, "answer", mapped))) is not None:
-            given_as.setdefault(answer[1], set()).add(answer[0])
-        for column in ("model", "item_id"):
-            value = _field(record, column, mapped)
-            if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
-                totals[record.path, record.row] = _named(record, column), value
-        limits.check()
-    for column, names in both.items():
-        message = "is also the field of the column answer_key, so every answer would be right"
-        remedy = f"give the field of the model's answers with {_from_field(column)}"
-        for name in sorted(names):
-            yield Problem(str(path), message, remedy, column=column, value=name)
-    for option, names in given_as.items():
-        if len(names) > 1:
-            message = f"the options {listed(sorted(names))} would become one answer"
-            remedy = f"translate only texts that are no options: {keyword('values')}"
-            yield Problem(str(path), message, remedy, column="answer", value=option)
-    message, remedy = "is a row of totals, not of answers", "remove this row"
-    for (of, row), (place, value) in totals.items():
-        yield Problem(of or str(path), message, remedy, row=row, column=place, value=value)
 
 
 def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:
@@ -306,7 +268,7 @@ def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:
         return problem
     record = kept[problem.row - 1]
     message = _IN_ROW.sub(lambda row: _place(kept[int(row[1]) - 1]), problem.message)
-    place: dict[str, Any] = {"row": record.row, "column": _named(record, problem.column)}
+    place: dict[str, Any] = {"row": record.row, "column": named_column(record, problem.column)}
     return replace(problem, path=record.path or problem.path, message=message, **place)
 
 
@@ -315,10 +277,6 @@ _IN_ROW = re.compile(r"in row (\d+)$")
 
 def _place(record: Record) -> str:
     return f"in {record.path}" if record.path else f"in row {record.row}"
-
-
-def _named(record: Record, column: str | None) -> str | None:
-    return None if column is None else record.columns.get(column, column)
 
 
 def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
@@ -359,23 +317,12 @@ def _fill_status(row: dict[str, Any], record: Record, mapped: Mapped) -> None:
         row["status"] = known if known in STATUSES else status
     if status or "answer" not in row:
         return
-    given = str(_field(record, "answer", mapped)).strip()
+    given = str(field_value(record, "answer", mapped)).strip()
     meant = mapped.values.get("status", {}).get(given)
     if meant is None and row["answer"] is None and is_refusal(given):
         meant = "refused"
     if meant is not None and meant != "ok":
         row.update(answer=None, status=meant, answer_raw=row.get("answer_raw") or given)
-
-
-def _field(record: Record, column: str, mapped: Mapped) -> Any:
-    """Return the value of the field that fills a column."""
-    if column in mapped.columns:
-        return value_at(record.fields, mapped.columns[column])
-    return mapped.default(record.fields, column)
-
-
-def _from_field(column: str) -> str:
-    return keyword("columns", {column: "FIELD"})
 
 
 def _untold(
@@ -388,9 +335,9 @@ def _untold(
         if column in row or column in told or source in told:
             continue
         told.add(column)
-        how = f"{_from_field(column)} or {keyword('constants', {column: 'VALUE'})}"
+        how = f"{from_field(column)} or {keyword('constants', {column: 'VALUE'})}"
         if column == "answer":
-            how = f"{_from_field('answer')} for letters or {_from_field('answer_raw')} for replies"
+            how = f"{from_field('answer')} for letters or {from_field('answer_raw')} for replies"
         groups = [group for _, group in benchmark.variants]
         if source in ("item_id", "group") and row[source] is None:
             yield source, None, "must not be empty", f"fill it in, or map {source} to another field"
@@ -409,7 +356,7 @@ def _untold(
 def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if column in mapped.constants:
         return mapped.constants[column]
-    value = _field(record, column, mapped)
+    value = field_value(record, column, mapped)
     if column in mapped.columns and value is ABSENT and column in ANSWERS.columns:
         # JSON leaves out unknown values.
         if ANSWERS.columns[column].nullable:

@@ -325,7 +325,8 @@ def xlsx_records(path: Path) -> list[Record]:
     ------
     InputError
         If the file is not a workbook, is too large, or has a duplicate column or a title above its
-        columns. If its first sheet is hidden: people would take another one for the data.
+        columns. If its first sheet or a row is hidden, by hand or by a filter: people would take
+        other ones for the data.
     """
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
         sheet = book.worksheets[0]
@@ -335,6 +336,7 @@ def xlsx_records(path: Path) -> list[Record]:
             raise InputError([Problem(str(path), message, remedy)])
         # A sheet's declared size may be wrong.
         sheet.reset_dimensions()
+        hidden = hidden_rows(sheet)
         rows = sheet.iter_rows()
         names = [_value(cell) for cell in next(rows, ())]
         columns = {place: str(name).strip() for place, name in enumerate(names) if name is not None}
@@ -355,7 +357,33 @@ def xlsx_records(path: Path) -> list[Record]:
                 raise InputError([Problem(str(path), message, "split it into several files")])
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
+    # The first row of the data is the sheet's second.
+    if unseen := [one.row for one in records if one.row + 1 in hidden]:
+        message = "is hidden, by hand or by a filter"
+        remedy = "delete it, or unhide it and clear the filter if it has answers"
+        raise InputError([Problem(str(path), message, remedy, row=row) for row in unseen])
     return records
+
+
+def hidden_rows(sheet: Any) -> set[int]:
+    """Return the numbers of a sheet's rows that are hidden, by hand or by a filter.
+
+    Parameters
+    ----------
+    sheet : openpyxl.worksheet._read_only.ReadOnlyWorksheet
+        The sheet; openpyxl does not keep the settings of its rows.
+    """
+    from openpyxl.xml.functions import iterparse
+
+    hidden, number = set(), 0
+    with sheet._get_source() as source:
+        for _, element in iterparse(source):
+            if element.tag.endswith("}row"):
+                number = int(element.get("r", number + 1))
+                if element.get("hidden") in ("1", "true") or float(element.get("ht", 1)) < 1:
+                    hidden.add(number)
+                element.clear()
+    return hidden
 
 
 def _check_columns(path: Path, names: list[str]) -> None:

@@ -30,6 +30,8 @@ _QUALIFIER = re.compile(
 _SMALL_CAPITAL = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
 # Next to other letters, i, l and O look like digits.
 _LIKE_DIGITS = str.maketrans("ilo", "110")
+# What readers overlook in a name.
+_ENDS = re.compile(r"['\"`]|[^\w+]+$|^[^\w+]+")
 _WORD = re.compile(r"[^\W\d_]+")
 _HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
 # Controls, line separators, and letters that no file can hold.
@@ -136,10 +138,10 @@ def fold_name(name: str) -> str:
     >>> fold_name(" gpt_4o  Mini"), fold_name("GPT-4\N{CYRILLIC SMALL LETTER O}-mini")
     ('gpt-4o-mini', 'gpt-4o-mini')
     """
-    folded = name if name.isascii() else _plain_letters(name)
+    folded = plain_letters(name)
     if not (folded := folded.casefold()).isascii():
         # Case folding can turn a capital into a look-alike.
-        folded = _plain_letters(folded).casefold()
+        folded = plain_letters(folded).casefold()
     return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded).strip("-")
 
 
@@ -156,8 +158,16 @@ def essential_letters(text: str) -> str:
     return re.sub(r"v?\d+$", "", joined)
 
 
-def _plain_letters(text: str) -> str:
-    """Return what a text looks like, without invisible characters, and marks on Latin letters."""
+def plain_letters(text: str) -> str:
+    """Return what a text looks like, without invisible characters, and marks on Latin letters.
+
+    Examples
+    --------
+    >>> plain_letters("R\N{CYRILLIC SMALL LETTER A}nk")
+    'Rank'
+    """
+    if text.isascii():
+        return text
     seen = "".join(
         _look(sign)
         for sign in unicodedata.normalize("NFKD", text)
@@ -282,8 +292,8 @@ def posing_letters(name: str) -> str:
 def same_looking(names: Iterable[str], shown: Callable[[str], str] = str) -> list[tuple[str, ...]]:
     """Return the groups of names that readers would treat as the same, see `fold_name`.
 
-    The letters i, l and o count as the digits 1 and 0, and rn as m. `shown` returns what readers
-    see of a name.
+    The letters i, l and o count as the digits 1 and 0, and rn as m. Quotes, and punctuation at the
+    ends except for a plus, make no difference. `shown` returns what readers see of a name.
 
     Examples
     --------
@@ -292,7 +302,8 @@ def same_looking(names: Iterable[str], shown: Callable[[str], str] = str) -> lis
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        look = fold_name(shown(name)).replace("rn", "m").translate(_LIKE_DIGITS)
+        plain = _ENDS.sub("", fold_name(shown(name))) or name
+        look = plain.replace("rn", "m").translate(_LIKE_DIGITS)
         groups.setdefault(look, []).append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 

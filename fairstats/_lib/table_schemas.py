@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.problems import Problem
-from fairstats._lib.safe_names import SHA256
+from fairstats._lib.safe_names import SHA256, plain_letters
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -54,12 +54,13 @@ def text_rule(valid: Callable[[str], object], message: str) -> Rule:
 def printable(most: int, without: re.Pattern[str] | None = None, what: str = "") -> Rule:
     """Return a rule for text that fits a page, a file name and a terminal.
 
-    Nothing in it may match the pattern `without`; the message says `what` that is.
+    Nothing in it may match the pattern `without`, also with letters that only look like those of
+    the pattern; the message says `what` that is.
     """
 
     def valid(text: str) -> bool:
         fits = 0 < len(text) <= most and text.isprintable()
-        return fits and not (without and without.search(text))
+        return fits and not (without and any(map(without.search, {text, plain_letters(text)})))
 
     also = f", and {what}" if what else ""
     return text_rule(valid, f"must be 1 to {most:,} printable characters{also}")

@@ -62,12 +62,19 @@ _RESULT = (
     rf"{_AFTER}(?:equivalent|disparity|inconclusive|win.win|lose.lose|may.be.best)\b"
     rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*\d"
 )
+# A name must not be read as the rank or the verdict in the cell next to it.
+_VERDICT = r"(?:equivalent|disparity|inconclusive|unclear|win[\W_]?win|lose[\W_]?lose|may.be.best)"
+_POSES = (
+    r"^\W*[#\u2116]\s*\d|^\W*(?:no|nr|number)[.\s]+\d|^\W*\d+(?:st|nd|rd|th)\b|^\W*\d+[.):]\s"
+    r"|^(?!.*(?:[ld]ora|adapter))\W*rank(?:ed)?(?:[\s#:_.]+|-)\d"
+    rf"|^\W*(?:(?:no|not)[\W_]+)?{_VERDICT}(?=[\s(\[:,;|]|\W*$)|\s{_VERDICT}\W*$"
+)
 _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
 #: In a text about a model, a mark or a result of a board; and the rule against it in words.
 RESULT_OF_BOARD = re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE)
-NO_RESULT = "no mark or result of a board such as †, “rank 1” or “equivalent”"
-#: The rule of names of models.
-MODEL = printable(200, RESULT_OF_BOARD, NO_RESULT)
+NO_RESULT = "no mark or result of a board such as †, #1, “rank 1” or “equivalent”"
+#: The rule of names of models and strategies.
+MODEL = printable(200, re.compile(f"{_MARK}|{_RESULT}|{_POSES}", re.IGNORECASE), NO_RESULT)
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
@@ -83,7 +90,7 @@ ANSWERS = TableSchema(
         **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
         "benchmark_version": Column("str", _LABEL),
         "model": Column("str", MODEL),
-        "strategy": Column("str", _LABEL),
+        "strategy": Column("str", MODEL),
         "sample": Column("int64", _NOT_NEGATIVE),
         "answer": Column("str", _ANSWER, nullable=True),
         # Needed for kinds of answers with a right one, see `fairstats.benchmarks.kinds`.

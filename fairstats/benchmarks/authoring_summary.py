@@ -117,7 +117,9 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
     rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
     rule += " one" + " by more than the margin" * benchmark.kind.numeric
     rule += ", and answers depend on the item (F test, 5%)"
-    if len(set(benchmark.answer_keys.values())) > 1:
+    if benchmark.same_keys:
+        rule += f"; {benchmark.same_keys}"
+    elif benchmark.answer_keys:
         rule += ", and agree with the key beyond chance (weighted kappa)"
     yield rule
 

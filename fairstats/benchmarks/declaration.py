@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 from fairstats._lib.formatting import percent, uncapital
 from fairstats._lib.model_names import ModelNames
-from fairstats._lib.problems import Problem, first_of
-from fairstats._lib.safe_names import declared, normal_name, text_sha256
+from fairstats._lib.problems import first_of
+from fairstats._lib.safe_names import declared, text_sha256
 from fairstats.benchmarks.kinds import Kind, Words
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
@@ -342,6 +342,14 @@ class Benchmark:
         return ""
 
     @property
+    def same_keys(self) -> str:
+        """Return why agreement with the keys is not required, if all are the same."""
+        if self.kind.needs_key or len(keys := set(self.answer_keys.values())) != 1:
+            return ""
+        key = min(keys)
+        return f"all keys are {self.labels.get(key, key)}, so agreement with them is not required"
+
+    @property
     def own_thresholds(self) -> list[str]:
         """Return each threshold that is not the default, and what else verdicts rest on."""
         found = []
@@ -363,6 +371,8 @@ class Benchmark:
         keyed = len(self.answer_keys)
         if 0 < keyed < len(self.items) and not self.kind.needs_key:
             found.append(f"keys of {keyed:,} of {len(self.items):,} {self.words.items}")
+        if self.same_keys:
+            found.append(self.same_keys)
         if len(self.favourable) > 1:
             names = first_of([self.labels.get(one, one) for one in self.favourable], 8)
             found.append(f"favourable: {names}")
@@ -373,13 +383,8 @@ class Benchmark:
             found.append(few)
         if self.cluster is not None and not self.clusters:
             found.append(f"{self.words.clusters} ({self.cluster}) are those that the answers state")
-        baseline = self.attributes.get(BASELINE)
-        more = (
-            [group for group in baseline.groups if _is_hidden(baseline, group)] if baseline else []
-        )
-        if baseline and more:
-            names = first_of([baseline.groups[group] for group in more], 8)
-            found.append(f"{uncapital(baseline.label)}: {names} not judged, as in the baseline")
+        if BASELINE in self.attributes:
+            found += _in_baseline(self.attributes[BASELINE])
         for one in self.controls:
             found.append(f"{uncapital(one.label)} is a control, so it is not judged")
         for one in self.varied:
@@ -481,14 +486,14 @@ class Benchmark:
         """
         if text in self.options:
             return text
-        number = _number(text)
+        number = plain_number(text)
         if number is None:
             return None
         if self.kind.name == "score":
             low, high = self.limits
             return f"{number:.15g}" if low <= number <= high else None
         # A spreadsheet turns 3 into 3.0.
-        return next((option for option in self.options if _number(option) == number), None)
+        return next((option for option in self.options if plain_number(option) == number), None)
 
     def named(self, text: str) -> str | None:
         """Return the option or score that a text names; None if it names none, or several.
@@ -522,16 +527,20 @@ class Benchmark:
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
 
 
-# How the labels of the two groups of a baseline begin.
+# How English labels of the two groups of a baseline begin.
 _BASELINE_LABELS = {ORIGINAL: "original", NEUTRALIZED: "neutral"}
 
 
-def _is_hidden(baseline: Attribute, group: str) -> bool:
-    """Return whether readers would take a group of the baseline for one that is judged."""
-    known = _BASELINE_LABELS.get(group)
-    if known is None or BASELINE not in _folded(baseline.label):
-        return True
-    return not _folded(baseline.groups[group]).startswith(known)
+def _in_baseline(baseline: Attribute) -> Iterator[str]:
+    """Name groups that the baseline hides; and the baseline itself if its labels do not show it."""
+    more = [label for group, label in baseline.groups.items() if group not in _BASELINE_LABELS]
+    if more:
+        yield f"{uncapital(baseline.label)}: {first_of(more, 8)} not judged, as in the baseline"
+    own = {group: label for group, label in baseline.groups.items() if group in _BASELINE_LABELS}
+    shown = all(folded(own[group]).startswith(_BASELINE_LABELS[group]) for group in own)
+    if not shown or BASELINE not in folded(baseline.label):
+        names = " and ".join(own.values())
+        yield f"{uncapital(baseline.label)} ({names}) is the baseline, so it is not judged"
 
 
 def _compared_for(crossing: Attribute, of: Attribute, by: Attribute) -> str:
@@ -544,10 +553,10 @@ def _compared_for(crossing: Attribute, of: Attribute, by: Attribute) -> str:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a plain decimal number."""
-    return _number(text) is not None
+    return plain_number(text) is not None
 
 
-def _number(text: str) -> float | None:
+def plain_number(text: str) -> float | None:
     """Return a plain decimal number; None for other texts."""
     if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", text):
         return None
@@ -569,217 +578,6 @@ def level_values(options: tuple[str, ...]) -> dict[str, float]:
         return {option: float(place) for place, option in enumerate(options, start=1)}
 
 
-def contradictions(benchmark: Benchmark) -> Iterator[Problem]:
-    """Return a problem for each declaration that contradicts another or the answer keys."""
-
-    def wrong(message: str, remedy: str, key: str, value: str | None = None) -> Problem:
-        return Problem(str(benchmark.path), message, remedy, column=key, value=value)
-
-    attributes = benchmark.attributes
-    yield from contradictory_attributes(attributes, benchmark.path)
-    if POOLED in attributes:
-        message, remedy = "is reserved for all attributes together", "use another name"
-        yield wrong(message, remedy, f"attributes.{POOLED}")
-    if not benchmark.varied:
-        message, remedy = "contain only the baseline", "add the attribute that is varied"
-        yield wrong(message, remedy, "attributes")
-    if BASELINE in attributes and NEUTRALIZED not in attributes[BASELINE].groups:
-        remedy = "declare it, or remove the baseline"
-        yield wrong("has no group `neutralized`", remedy, f"attributes.{BASELINE}")
-    if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
-        remedy = f"declare attributes.{BASELINE}, or remove this"
-        yield wrong("needs the neutralized variant", remedy, "ranking.lowest_accuracy")
-    yield from _lax_accuracy(benchmark, wrong)
-    outside = sorted(
-        {key for key in benchmark.answer_keys.values() if key != benchmark.canonical(key)}
-    )
-    if outside:
-        message = f"keys that are not options: {', '.join(outside[:20])}"
-        yield Problem(str(benchmark.keys_file), message, "correct the keys or the options")
-    yield from _contradictory_kind(benchmark, wrong)
-    yield from _impossible_names(benchmark, wrong)
-
-
-def _lax_accuracy(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
-    """Return a problem for a required accuracy that a guess reaches, or that is not used."""
-    key, least = "ranking.lowest_accuracy", benchmark.lowest_accuracy
-    if least is None:
-        return
-    if not benchmark.kind.needs_key:
-        yield wrong("is used for choices only", "remove it", key, f"{least:g}")
-    elif benchmark.answer_keys and least < benchmark.chance:
-        message = f"is below the accuracy of the best guess, {percent(benchmark.chance)}"
-        guess = math.ceil(1000 * benchmark.chance) / 1000
-        remedy = f"give at least {guess:g}, or remove it to require the best guess"
-        yield wrong(message, remedy, key, f"{least:g}")
-
-
-def _impossible_names(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
-    """Return a problem for each name that no answer can have."""
-    remedy = f"use 1 to {MOST_NAME} printable characters"
-    named = [("name", benchmark.name), *((f"versions.{name}", name) for name in benchmark.versions)]
-    for key, name in named:
-        if name != normal_name(name):
-            message = "has spaces at the ends, or is not in Unicode normal form NFKC"
-            yield wrong(message, f"write {normal_name(name)!r}", key, name)
-    for attribute in benchmark.attributes.values():
-        named.append((f"attributes.{attribute.name}", attribute.name))
-        named += [(f"attributes.{attribute.name}.groups", group) for group in attribute.groups]
-    for key, name in named:
-        if not _is_name(name):
-            yield wrong("is not a possible name", remedy, key, name)
-    for item in [name for name in benchmark.items if not _is_name(name)][:10]:
-        message = "is not a possible name"
-        yield Problem(str(benchmark.keys_file), message, remedy, column="item_id", value=item)
-
-
-#: The length of a name in the answers table.
-MOST_NAME = 200
-
-
-def _is_name(text: str) -> bool:
-    return 0 < len(text) <= MOST_NAME and text.isprintable()
-
-
-# Squares of larger numbers lose digits or overflow.
-_FAR = 1e9
-
-
-def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
-    """Return a problem for each declaration that does not fit the kind of answers."""
-    kind, options = benchmark.kind.name, benchmark.options
-    if kind == "score" and options:
-        yield wrong("are not used by scores", 'remove them, or declare kind = "level"', "options")
-    yield from _alike_options(benchmark, wrong)
-    if kind == "decision":
-        if not benchmark.favourable:
-            yield wrong("is missing", "list the options that are good for the person", "favourable")
-        for option in sorted(set(benchmark.favourable) - set(options)):
-            yield wrong("is not an option", "correct it or the options", "favourable", option)
-        if options and set(options) <= set(benchmark.favourable):
-            yield wrong("contains every option", "list only the favourable ones", "favourable")
-    elif benchmark.favourable:
-        yield wrong(
-            "is used for decisions only", 'remove it, or declare kind = "decision"', "favourable"
-        )
-    if kind == "level" and options:
-        values = list(benchmark.values.values())
-        if len(options) < 2 or values != sorted(values):
-            yield wrong(
-                "must be two or more, from lowest to highest", "put them in order", "options"
-            )
-    low, high = benchmark.limits
-    if kind == "score" and not low < high:
-        yield wrong("must be the lowest and the highest score", "e.g. limits = [0, 27]", "limits")
-    elif kind in ("level", "score") and (max(-low, high) > _FAR or 0 < high - low < 1 / _FAR):
-        message = f"must be within ±{_FAR:g} and more than {1 / _FAR:g} apart"
-        key = "limits" if kind == "score" else "options"
-        yield wrong(message, "choose another unit", key)
-    if benchmark.span > 0 and not 0 < benchmark.equivalence_margin < benchmark.span:
-        message = f"must be between 0 and {benchmark.span:g}"
-        yield wrong(message, "correct it; it has the unit of the answers", "equivalence_margin")
-    if kind != "score" and benchmark.same_within:
-        yield wrong("is used for scores only", "remove it", "same_within")
-    elif benchmark.span > 0 and benchmark.same_within >= benchmark.span:
-        remedy = f"give less than {benchmark.span:g}"
-        yield wrong("makes any two scores the same", remedy, "same_within")
-    for option in sorted(set(benchmark.labels) - set(options)):
-        yield wrong("is not an option", "correct it or the options", f"labels.{option}")
-    if benchmark.cluster in ("item_id", "answer_key"):
-        yield wrong("must be another column", "name what items share", "cluster", benchmark.cluster)
-
-
-def _alike_options(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
-    """Return a problem for options that an answer could not be assigned by."""
-    options = benchmark.options
-    if len(set(options)) < len(options):
-        yield wrong("has an option twice", "remove one", "options")
-        return
-    read: dict[str, str] = {}
-    for option in options:
-        number = _number(option)
-        name = f"{number:.15g}" if number is not None else " ".join(option.casefold().split())
-        if (other := read.setdefault(name, option)) != option:
-            message = f"{other!r} and {option!r} are the same answer in another spelling"
-            yield wrong(message, "remove one", "options")
-    for option, label in benchmark.labels.items():
-        other = read.get(" ".join(label.casefold().split()), option)
-        if option in options and other != option:
-            yield wrong(f"is the option {other!r}", "use another label", f"labels.{option}", label)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) -> Iterator[Problem]:
-    """Return a problem for each attribute with invalid pairs, or with levels of no group."""
-    for attribute in attributes.values():
-        of = f"attributes.{attribute.name}"
-        as_sets = [frozenset(pair) for pair in attribute.pairs]
-        if not as_sets and len(attributes) == len(attribute.groups) == 1:
-            # Questions without variants, to compare models and strategies.
-            continue
-        invalid = len(set(as_sets)) < len(as_sets) or any(len(pair) < 2 for pair in as_sets)
-        # The pairs of a crossing may be those of the two attributes only.
-        if invalid or not (as_sets or attribute.crosses):
-            remedy = "declare at least one pair of two groups, and each pair only once. "
-            remedy += "Only a single attribute with a single group needs no pair"
-            message, column = "has no pair, or an invalid pair", f"{of}.pairs"
-            yield Problem(str(path), message, remedy, column=column)
-        for message, remedy in _wrong_crossing(attribute, attributes):
-            yield Problem(str(path), message, remedy, column=of)
-        meant = {_folded(group): group for group in attribute.groups}
-        for group, label in attribute.groups.items():
-            # Readers would take the figures of one group for those of the other.
-            if (other := meant.setdefault(_folded(label), group)) != group:
-                message, column = f"is the name of the group {other!r}", f"{of}.groups.{group}"
-                yield Problem(str(path), message, "use another label", column=column, value=label)
-
-
-def _wrong_crossing(
-    attribute: Attribute, attributes: Mapping[str, Attribute]
-) -> Iterator[tuple[str, str]]:
-    """Return errors in the declaration of a crossed attribute, with remedies."""
-    crosses = attribute.crosses
-    if not crosses:
-        if attribute.levels:
-            yield "has levels but no `crosses`", "list the attributes in `crosses`"
-        return
-    unknown = [name for name in crosses if name not in attributes or name == attribute.name]
-    if len(crosses) != 2 or unknown:
-        yield "must cross two other attributes of this file", "correct `crosses`"
-        return
-    cells = [attribute.levels.get(group) for group in attribute.groups]
-    if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
-        yield (
-            "levels must include each group exactly once",
-            'give each group its levels, e.g. levels = { white_male = ["white", "male"] }, or '
-            "name it after them: white+male",
-        )
-        return
-    first, second = (attributes[name] for name in crosses)
-    for group, levels in attribute.levels.items():
-        if len(levels) != 2 or levels[0] not in first.groups or levels[1] not in second.groups:
-            remedy = f"give one group of {crosses[0]} and one of {crosses[1]}"
-            yield f"unknown levels {', '.join(levels)}", remedy
-            return
-        spelled = spelled_levels(group, first.groups, second.groups)
-        if spelled and levels not in spelled:
-            message = f"{group} has the levels {', '.join(levels)}, which contradict its name"
-            yield message, "correct the levels, or rename the group"
-    if attribute.pairs:
-        return
-    # With `pairs = []`, a crossing gives the gaps of its two attributes only.
-    for one, other in ((first, second), (second, first)):
-        if one.pairs and not attribute.layers(one):
-            message = f"no group of {other.name} is crossed with all groups of {one.name}"
-            missing = ", ".join(one.groups)
-            remedy = f"add a group of this attribute for each of {missing}, with the same "
-            remedy += f"{other.name}; or remove groups and pairs that no variant has"
-            yield f"{message}, so its pairs cannot be compared", remedy
-
-
 def spelled_levels(
     group: str, first: Container[str], second: Container[str]
 ) -> list[tuple[str, str]]:
@@ -798,3 +596,8 @@ def spelled_levels(
     ]
     in_order = [(a, b) for a, b in parts if a in first and b in second]
     return in_order or [(b, a) for a, b in parts if b in first and a in second]
+
+
+def folded(text: str) -> str:
+    """Return a text for comparison: in lower case, with single spaces."""
+    return " ".join(text.casefold().split())

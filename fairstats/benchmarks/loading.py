@@ -31,6 +31,7 @@ from fairstats._lib.toml_files import (
 )
 from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
+from fairstats.benchmarks.contradictions import contradictions
 from fairstats.benchmarks.declaration import (
     BASELINE,
     COMMON_ITEMS,
@@ -39,7 +40,6 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
     Family,
     MissingPolicy,
-    contradictions,
     level_values,
     spelled_levels,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.commands._options import (
     Alpha,
     AsCsv,
@@ -164,6 +164,7 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
                 )
 
         print_table(found, as_json=as_json, as_csv=as_csv, show=show)
+        _print_directions(found, rubrics)
 
 
 _add(
@@ -252,6 +253,7 @@ def regression(
         rubrics=rubrics,
     )
     print_table(table, as_json=as_json, as_csv=as_csv)
+    _print_directions(table.assign(rubric=rubric), rubrics)
 
 
 @commands.command()
@@ -286,6 +288,7 @@ def judged(
         terminal.print_table(shown.loc[:, shown.notna().any()])
 
     print_table(table, as_json=as_json, as_csv=as_csv, show=show)
+    _print_directions(table, rubrics)
 
 
 @commands.command()
@@ -313,3 +316,12 @@ def report(
         rubrics=load_rubric_files(rubric_file),
     )
     typer.echo(drawn)
+
+
+def _print_directions(table: pd.DataFrame, rubrics: Sequence[Rubric]) -> None:
+    """State what each own rubric of a table counts as a report."""
+    from fairstats.ratings.rubrics import load_rubrics
+
+    for name, rubric in load_rubrics(table["rubric"].unique(), rubrics).items():
+        if rubric.compares != "models" and (direction := rubric.direction):
+            typer.echo(printable(f"{name}: {direction}"), err=True)

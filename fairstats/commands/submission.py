@@ -156,6 +156,7 @@ def check(
         accepted_names,
         board_benchmarks,
         present_answers,
+        submitters_of,
     )
     from fairstats.publishing.submission_check import check_submission
     from fairstats.retrieval.retrievals_table import retrieval_files
@@ -173,6 +174,7 @@ def check(
             raise InputError([Problem("--board", message, "give one of them")])
         present, known = present_answers(board), board_benchmarks(board, known)
         options["accepted"] = accepted_names(board)
+        options["submitters"] = submitters_of(board)
         options["retrievals"] = retrieval_files(board / ACCEPTED)
     found = [check_submission(one, present, benchmarks=known, **options) for one in folders]
     texts = {

@@ -38,6 +38,7 @@ from fairstats.comparisons.model_differences import (
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import groups_of
 from fairstats.counts.patterns import GroupAnswers
+from fairstats.counts.settings import Settings
 from fairstats.estimates.judgements import adjusted_within
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -176,6 +177,12 @@ class AnswerSet:
     def benchmark(self) -> Benchmark:
         """Return the benchmark."""
         return self.grid.benchmark
+
+    @property
+    def settings(self) -> Settings:
+        """Return how the answers were made."""
+        found: Settings = self.grid.settings[self.place]
+        return found
 
     @cached_property
     def groups(self) -> dict[str, GroupAnswers]:

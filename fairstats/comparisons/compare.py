@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword, parameter
+from fairstats._lib.problems import InputError, Problem, parameter
 from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct
 from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import (
@@ -32,6 +32,13 @@ from fairstats.comparisons.change_verdicts import (
     pair_values,
     worst_p_values,
 )
+from fairstats.comparisons.equal_conditions import (
+    different_items,
+    different_questions,
+    shown_by_flips,
+    unlike_settings,
+    why_no_verdict,
+)
 from fairstats.comparisons.item_tallies import by_unit, lacking_pairs, steps_of, sums_of
 from fairstats.comparisons.model_differences import model_difference
 from fairstats.comparisons.without_groups import compare_without_groups, without_groups
@@ -39,8 +46,7 @@ from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
-from fairstats.estimates.eligibility import SELECTED, why_uninformative
-from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, is_declared, same_flips
+from fairstats.estimates.eligibility import why_uninformative
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -222,6 +228,7 @@ def changes_of(
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     items = different_items(old, new, allow_different_items)
     flips = shown_by_flips(old, new, _counted(policy), alpha)
+    settings = unlike_settings(old, new)
     compared = Compared(old, new, steps_of([side.grid for side in sides]))
     if policy == "bounds":
         rows = bounds_rows(compared)
@@ -250,7 +257,7 @@ def changes_of(
         strategy=_joined(old, new, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
-        method_note="; ".join(filter(None, [questions, items, flips, units, *voted])),
+        method_note="; ".join(filter(None, [questions, items, flips, units, settings, *voted])),
         no_verdict=why_no_verdict(sides, questions, flips),
         judged=policy != "bounds",
     )
@@ -473,96 +480,6 @@ def renamed(answers: Any, model: str) -> Any:
     import narwhals as nw
 
     return nw.from_native(answers).lazy().with_columns(model=nw.lit(model)).to_native()
-
-
-def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
-    """Refuse answers to different questions, or return a note on the difference."""
-    names = [side.unit["benchmark"] for side in (old, new)]
-    if names[0] != names[1]:
-        value, remedy = " and ".join(names), "compare answers to the same benchmark"
-        raise InputError(
-            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
-        )
-    versions = [side.unit["benchmark_version"] for side in (old, new)]
-    if versions[0] == versions[1]:
-        return ""
-    value = " and ".join(versions)
-    if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    "the two versions of the benchmark have different questions",
-                    "compare answers to the same version, or set "
-                    f"{keyword('allow_different_items', True)}",
-                    column="benchmark_version",
-                    value=value,
-                )
-            ]
-        )
-    return f"different questions: benchmark versions {value}"
-
-
-def different_items(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
-    """Refuse answers to different items, or return a note on the difference."""
-    alone = [old.asked - new.asked, new.asked - old.asked]
-    if not any(alone):
-        return ""
-    found = ", ".join(
-        f"{len({item for _, item in own})}{' items' * (place == 0)} only for {side.unit['model']}"
-        for place, (own, side) in enumerate(zip(alone, (old, new), strict=True))
-    )
-    if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    f"the models answered different items: {found}",
-                    f"keep only the shared items, or set {keyword('allow_different_items', True)}",
-                    column="item_id",
-                    value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
-                )
-            ]
-        )
-    return f"different items: {found}"
-
-
-def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha: float) -> str:
-    """Return a sentence on what the flips show about the versions, or an empty text.
-
-    Flips are judged for one declared version too, but reported only if they contradict it. They are
-    not judged if the benchmark declares no ``same_variants_odds_ratio``.
-    """
-    benchmark = old.grid.benchmark
-    versions = [side.unit["benchmark_version"] for side in (old, new)]
-    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
-    smallest = benchmark.same_variants_odds_ratio
-    if smallest is None:
-        return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
-    flips = (flip_marks(side.grid, policy) for side in (old, new))
-    found = same_flips(*flips, smallest_same=smallest, alpha=alpha)
-    if versions[0] == versions[1] and not undeclared:
-        if found.verdict != DIFFERENT:
-            return ""
-        return f"the same version is declared; judged by changes of answer: {found.sentence()}"
-    declared = f"{benchmark.name} does not declare {', '.join(undeclared)}; " if undeclared else ""
-    return f"{declared}judged by changes of answer: {found.sentence()}"
-
-
-def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> str:
-    """Return why a comparison gets no verdict; empty if it can get one."""
-    sides = tuple(sides)
-    if any(side.grid.selecting[side.place] for side in sides):
-        return f"a {SELECTED}"
-    for side in sides:
-        if mixed := str(side.grid.mixed[side.place]):
-            return mixed
-    if questions:
-        return "the questions are different"
-    versions = ((side.unit["benchmark_version"], side.grid.benchmark) for side in sides)
-    if not all(is_declared(*one) for one in versions) and SAME not in flips:
-        return "the benchmark does not declare the version"
-    return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
 
 
 def _joined(old: AnswerSet, new: AnswerSet, column: str) -> str:

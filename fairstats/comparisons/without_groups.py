@@ -13,6 +13,7 @@ from fairstats._lib.formatting import over_tests
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Attribute, Benchmark, ComparisonPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet, answer_set
+from fairstats.comparisons.equal_conditions import unlike_settings
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import PATTERNS, CountingPolicy
@@ -51,6 +52,7 @@ CORRECTNESS_COLUMNS = (
     "n_missing_old",
     "n_missing_new",
     "missing",
+    "method_note",
 )
 
 
@@ -171,6 +173,7 @@ def _compared(
         "n_missing_old": int((old.grid.answers == -1).sum()),
         "n_missing_new": int((new.grid.answers == -1).sum()),
         "missing": policy,
+        "method_note": unlike_settings(old, new),
     }
     if policy == "bounds":
         patterns = outcomes.patterns[0]

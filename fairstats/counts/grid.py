@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
     OpenAnswers,
     batches,
-    count_rows,
     distinct,
     open_answers,
     refuse_repeated,
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.settings import settings_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -36,14 +36,6 @@ IntArray = npt.NDArray[np.int64]
 
 #: Entries of a grid that are not the place of an option.
 MISSING, NOT_ASKED = -1, -2
-#: What must not differ between the groups of an answer set, and why there is no verdict if it does.
-MIXED = {
-    "snapshot": "groups were answered by different snapshots of the model",
-    "temperature": "groups were answered at different temperatures",
-    "endpoint": "groups were answered by different endpoints",
-    "max_tokens": "groups were answered with different limits of tokens",
-}
-SAME_PROMPTS = "groups were asked with the same prompts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +75,8 @@ class Grid:
     selecting : ndarray of bool
         Whether the model of each answer set took part in selecting the items, by its name or by a
         snapshot of its answers.
-    mixed : ndarray of str
-        How each answer set's groups were answered differently; empty if they were not.
+    settings : ndarray of `fairstats.counts.settings.Settings`
+        How each answer set was made.
     """
 
     benchmark: Benchmark
@@ -100,7 +92,7 @@ class Grid:
     cluster: IntArray
     cluster_names: npt.NDArray[np.object_]
     selecting: npt.NDArray[np.bool_]
-    mixed: npt.NDArray[np.object_]
+    settings: npt.NDArray[np.object_]
 
     @cached_property
     def columns(self) -> dict[tuple[str, str], int]:
@@ -326,7 +318,7 @@ def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
         numbers,
         *_clusters(opened, benchmark, item, item_names),
         _selecting(opened, benchmark, units),
-        _mixed(opened, benchmark, units),
+        settings_of(opened, benchmark, units),
     )
 
 
@@ -372,79 +364,6 @@ def _selecting(
         sets = pd.MultiIndex.from_frame(named[list(UNIT_COLUMNS)])
         found |= pd.MultiIndex.from_frame(units).isin(sets)
     return found
-
-
-def _mixed(
-    opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame
-) -> npt.NDArray[np.object_]:
-    """Return for each answer set whether groups had different snapshots or settings, as a text.
-
-    Differences are then between snapshots or settings too. An update in a run changes few shares.
-    Missing answers have none if a request failed, and so do not count.
-    """
-    import narwhals as nw
-
-    found = np.full(len(units), "", dtype=object)
-    keys = [*UNIT_COLUMNS, "attribute", "group"]
-    there = opened.frame.collect_schema().names()
-    for name, text in MIXED.items():
-        if name not in there:
-            continue
-        table = opened.cells
-        if name not in table:
-            given = opened.frame.filter(~nw.col("answer").is_null())
-            table = opened.once(("rows by", name), partial(count_rows, given, [*keys, name]))
-        else:
-            table = table[table["answer"].notna()]
-        if table[name].nunique(dropna=False) > 1:
-            found[(found == "") & _apart(table, name, benchmark, units)] = text
-    if "prompt_sha256" in there:
-        found[(found == "") & _same_prompts(opened, benchmark, units)] = SAME_PROMPTS
-    return found
-
-
-def _apart(
-    cells: pd.DataFrame, column: str, benchmark: Benchmark, units: pd.DataFrame
-) -> npt.NDArray[np.bool_]:
-    """Return the answer sets whose groups have different shares of the values in a column."""
-    names = [one.name for one in (*benchmark.varied, *benchmark.controls)]
-    own = cells[(cells["benchmark"] == benchmark.name) & cells["attribute"].isin(names)]
-    keys = [*UNIT_COLUMNS, "attribute", "group"]
-    known = own.assign(**{column: own[column].astype(object).fillna("").astype(str)})
-    rows = known.groupby([*keys, column])["rows"].sum().unstack(fill_value=0)
-    shares = rows.div(rows.sum(axis=1), axis=0).groupby(level=keys[:-1])
-    return _many((shares.max() - shares.min()).max(axis=1), benchmark, units)
-
-
-def _many(shares: pd.Series, benchmark: Benchmark, units: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return the answer sets in which the share of an attribute is more than may be missing."""
-    most = shares.groupby(level=list(UNIT_COLUMNS)).max()
-    found = most.reindex(pd.MultiIndex.from_frame(units)).to_numpy()
-    return np.asarray(np.nan_to_num(found) > benchmark.largest_missing)
-
-
-def _same_prompts(
-    opened: OpenAnswers, benchmark: Benchmark, units: pd.DataFrame
-) -> npt.NDArray[np.bool_]:
-    """Return the answer sets in which groups of many items share a prompt, which then names none.
-
-    In a control, the same prompt may be asked again.
-    """
-    import narwhals as nw
-
-    own = opened.frame.filter(
-        nw.col("benchmark") == benchmark.name,
-        nw.col("attribute").is_in([one.name for one in benchmark.varied]),
-        ~nw.col("prompt_sha256").is_null(),
-    )
-    keys = [*UNIT_COLUMNS, "attribute"]
-    groups, prompts = (
-        count_rows(own.group_by(*keys, "item_id", column).agg(nw.len()), keys)
-        .set_index(keys)["rows"]
-        .sort_index()
-        for column in ("group", "prompt_sha256")
-    )
-    return _many(1 - prompts / groups, benchmark, units)
 
 
 def _turns(cell: IntArray, sample: IntArray) -> tuple[IntArray, bool]:
@@ -559,7 +478,7 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         numbers,
         *_clusters(opened, benchmark, item, names),
         _selecting(opened, benchmark, units),
-        _mixed(opened, benchmark, units),
+        settings_of(opened, benchmark, units),
     )
 
 

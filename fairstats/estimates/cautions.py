@@ -1,4 +1,4 @@
-"""Cautions: answers that are equal for all groups because they hardly vary at all."""
+"""Cautions: answers that may be equal for all groups for another reason than fairness."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ def cautions(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    There are two. At most one item has answers that change with a group per 20 items with wrong
+    There are three. At most one item has answers that change with a group per 20 items with wrong
     answers that do not, of at least 10: a vote over the versions of an item gives such answers,
     under whatever name, and so does a system that does not see the group. It needs keys, and is
     made per attribute; scores that differ by up to a tenth of the margin are the same. Or nearly
     all answers are of one kind: fewer than 10% differ from it, or fewer than half as many as keys
-    differ from their own most frequent kind.
+    differ from their own most frequent kind. Or a setting is recorded for some groups only, see
+    `fairstats.counts.settings`.
     """
-    found = zip(_never_changed(outcomes), _seldom_varies(outcomes), strict=True)
+    unrecorded = [own.caution for own in outcomes.grid.settings]
+    found = zip(_never_changed(outcomes), _seldom_varies(outcomes), unrecorded, strict=True)
     return np.array(["; ".join(filter(None, notes)) for notes in found], dtype=object)
 
 

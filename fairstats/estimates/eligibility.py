@@ -64,7 +64,13 @@ def why_unranked(
     reasons = []
     for unit, guesses in enumerate(guessing):
         selected = SELECTED * bool(outcomes.grid.selecting[unit])
-        texts = (selected, outcomes.grid.mixed[unit], missing.get(unit), guesses, others[unit])
+        texts = (
+            selected,
+            outcomes.grid.settings[unit].mixed,
+            missing.get(unit),
+            guesses,
+            others[unit],
+        )
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
 

@@ -17,6 +17,7 @@ from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.toml_files import read_toml
 from fairstats.answers.files import (
     NO_ANSWERS,
     RETRIEVALS_SUFFIX,
@@ -41,6 +42,7 @@ from fairstats.submissions.declaration import (
     SUBMISSION_FILE,
     declaration_text,
     empty_keys,
+    parse_declaration,
 )
 from fairstats.submissions.folder import (
     ACCEPTANCE_FILE,
@@ -255,6 +257,7 @@ def accept_submission(
         retrievals=retrieval_files(board / ACCEPTED),
         benchmarks=board_benchmarks(board, benchmarks),
         accepted=accepted_names(board),
+        submitters=submitters_of(board),
     )
     submission = found.submission
     if found.problems or submission is None or found.preview is None:
@@ -339,6 +342,15 @@ def present_answers(board: Path) -> pd.DataFrame | None:
 def accepted_names(board: Path) -> list[str]:
     """Return the names of the folders of a board's accepted answers."""
     return [one.name for one in (board / ACCEPTED).glob("*")]
+
+
+def submitters_of(board: Path) -> dict[str, list[str]]:
+    """Return who submitted each model of a board, as the accepted submissions declare."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((board / ACCEPTED).glob(f"*/{SUBMISSION_FILE}")):
+        declared = parse_declaration(read_toml(path), path)
+        found.setdefault(declared.model, []).append(declared.submitter)
+    return {model: sorted(set(names)) for model, names in found.items()}
 
 
 def board_benchmarks(

@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinished
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.problems import InputError, Note, Problem, first_of, wrong
 from fairstats._lib.safe_names import is_portable
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
@@ -40,7 +41,14 @@ from fairstats.publishing.inputs import (
     refuse_level,
 )
 from fairstats.publishing.json_api import write_api
-from fairstats.publishing.site_folder import API, LATEST, assemble, locked
+from fairstats.publishing.site_folder import (
+    API,
+    LATEST,
+    RELEASE_LIST,
+    assemble,
+    listed_releases,
+    locked,
+)
 from fairstats.ratings.rubrics import Rubrics, copy_rubrics
 from fairstats.release.citation import PUBLISHER, citation_cff
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release, releases_of
@@ -190,9 +198,10 @@ def publish(
     ------
     InputError
         If the answers have a problem, the name is not valid, or the release exists with different
-        content. If a benchmark has retrievals but no answers, or lacks retrievals that a strategy
-        of its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`). If answers
-        are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
+        content or has existed. If a benchmark has retrievals but no answers, or lacks retrievals
+        that a strategy of its answers names (see
+        `fairstats.retrieval.variant_lists.strategy_problems`). If answers are majority
+        votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
         built-in one but a different declaration. If screening blocks answers of a model that
         `overrule` does not name (see `fairstats.screen`), or a submission was not accepted. If
         `models` names an unknown model, or a model succeeds itself. If one of the `pages` cannot be
@@ -266,6 +275,7 @@ def _publish_into(
         assemble(site)
         return Published(final, new=False)
     check_manifests(site)
+    _refuse_again(site, release)
     # The pages show figures of earlier releases.
     before = [open_release(other.path) for other in releases_of(site)]
     created_at = datetime.now(UTC)
@@ -319,6 +329,21 @@ def _publish_into(
             building.parent.rmdir()
     assemble(site)
     return Published(final, new=True)
+
+
+def _refuse_again(site: Path, release: str) -> None:
+    """Refuse the name of a release that the site lists and no longer has; note any others.
+
+    Readers have its figures under this name.
+    """
+    gone = [name for name in listed_releases(site) if not (site / RELEASES / name).exists()]
+    if release in gone:
+        message = f"release {release} was published before, and its folder is gone"
+        remedy = "restore the folder, or use a new name: a release never changes"
+        raise wrong("release", message, remedy)
+    if gone:
+        message = f"{site / RELEASE_LIST} lists {first_of(gone)}, and the site no longer has it"
+        warnings.warn(f"{message}; readers will miss it", Note, stacklevel=2)
 
 
 def _refuse_place(release: str, before: list[Release], created_at: datetime) -> None:

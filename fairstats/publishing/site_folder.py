@@ -39,6 +39,7 @@ from fairstats.release.manifest import regular_files
 from fairstats.report.site_settings import settings_of
 
 LATEST, API = "latest", "api"
+RELEASE_LIST = "releases.json"
 _NO_JEKYLL = ".nojekyll"
 #: Files for hosts of static sites, and the folder of the documentation. No release is in them.
 _FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
@@ -115,7 +116,7 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     entries = map(release_entry, releases)
     feed = atom_feed(entries, title=settings.title, author=author, rights=settings.licence)
     yield FEED, feed.encode()
-    yield "releases.json", _release_list(site, releases).encode()
+    yield RELEASE_LIST, _release_list(site, releases).encode()
     yield "index.html", _redirect(settings.title, newest, "index.html", "").encode()
     # Stop GitHub Pages from running Jekyll.
     yield _NO_JEKYLL, b""
@@ -232,6 +233,16 @@ def _release_list(site: Path, releases: list[Release]) -> str:
         for release in releases
     ]
     return json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
+
+
+def listed_releases(site: Path) -> list[str]:
+    """Return the names of the releases that the site lists; none if the list cannot be read."""
+    try:
+        refuse_links([site / RELEASE_LIST])
+        entries = json.loads(read_text(site / RELEASE_LIST, _LARGEST_LIST))
+        return [str(entry["release"]) for entry in entries]
+    except (InputError, OSError, ValueError, TypeError, KeyError, RecursionError):
+        return []
 
 
 def _files(folder: Path) -> list[Path]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_comment, p_figure, percent
+from fairstats._lib.formatting import capital, escape_comment, listed, p_figure, percent
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
+from fairstats._lib.safe_names import same_looking
 from fairstats._lib.table_text import json_text, records
 from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
@@ -29,6 +30,7 @@ from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.retrieval.retrievals_table import read_retrievals
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.screening.screen import markdown as screening_markdown
+from fairstats.submissions.declaration import SUBMISSION_FILE
 from fairstats.submissions.folder import (
     ACCEPTANCE_FILE,
     Submission,
@@ -121,6 +123,7 @@ class SubmissionCheck:
             }
             found["replaced"] = list(self.preview.replaced)
             found["new"] = list(self.preview.new)
+            found["added"] = list(self.preview.added)
             found["benchmarks"] = dict(self.preview.benchmarks)
         return json_text(found)
 
@@ -154,6 +157,7 @@ def check_submission(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     accepted: Iterable[str] = (),
+    submitters: Mapping[str, Sequence[str]] | None = None,
     retrievals: Iterable[Path] | None = None,
 ) -> SubmissionCheck:
     """Validate and screen a submission, and preview how it would change a board.
@@ -169,6 +173,8 @@ def check_submission(
         As in `fairstats.analyze`.
     accepted : iterable of str
         Names of the board's accepted submissions, which this one must not have.
+    submitters : mapping of str to sequence of str, optional
+        Who submitted each of the board's models.
     retrievals : iterable of Path, optional
         The board's files of retrievals. If given, answers with retrieved snippets need theirs, here
         or in the submission.
@@ -209,7 +215,9 @@ def check_submission(
         _refuse_accepted(submission, accepted)
         answers = read_valid(submission.answer_files, benchmarks=given)
         votes = vote_problems(answers, str(path), "submit the answers that were voted on")
-        if problems := [*mismatches(submission, answers), *_alike(answers, present, path), *votes]:
+        problems = [*mismatches(submission, answers), *_alike(answers, present, path), *votes]
+        problems += _alike_submitters(submission, submitters or {})
+        if problems:
             raise InputError(problems)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
@@ -234,6 +242,8 @@ def check_submission(
     try:
         screening = screen_opened(open_pairs(answers, known), against).to_frame()
         changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
+        added = tuple(_added(submission, answers, present, submitters or {}))
+        changes = replace(changes, added=added)
     except InputError as error:
         # They do not fit those on the board: other items, keys or clusters.
         return SubmissionCheck(path, submission, error.problems, none, None)
@@ -262,6 +272,42 @@ def _alike(answers: pd.DataFrame, present: pd.DataFrame | None, path: Path) -> l
     return same_looking_problems(pd.concat(names))
 
 
+def _alike_submitters(
+    submission: Submission, submitters: Mapping[str, Sequence[str]]
+) -> Iterator[Problem]:
+    """Report a submitter who looks like another one of the board."""
+    by = submission.declaration.submitter
+    for group in same_looking([by, *(name for names in submitters.values() for name in names)]):
+        if by in group:
+            message = f"looks like {next(name for name in group if name != by)!a} on the board"
+            remedy = "if they are the same, write them the same way; if not, add what differs"
+            path = str(submission.path / SUBMISSION_FILE)
+            yield Problem(path, message, remedy, column="submitter", value=by)
+
+
+def _added(
+    submission: Submission,
+    answers: pd.DataFrame,
+    present: pd.DataFrame | None,
+    submitters: Mapping[str, Sequence[str]],
+) -> Iterator[str]:
+    """Name new answer sets of models that the board has, whose pages would show them."""
+    if present is None:
+        return
+    keys = list(UNIT_COLUMNS)
+    there = set(present[keys].itertuples(index=False, name=None))
+    by = submission.declaration.submitter
+    for key in sorted(set(answers[keys].itertuples(index=False, name=None)) - there):
+        benchmark, version, model, strategy = key
+        if (present["model"] == model).any():
+            others = submitters.get(model, ())
+            whose = f"submitted by {listed(others)}" if others else "without a submission"
+            whose = (
+                "of the same submitter" if {*others} == {by} else f"{whose}; these are from {by}"
+            )
+            yield f"{strategy} on {benchmark}, {version}, to {model} ({whose})"
+
+
 def _declared(submission: Submission) -> str:
     """Return what the submitter declares, as a Markdown table."""
     declared = submission.declaration
@@ -284,6 +330,8 @@ def _sentences(found: Preview) -> Iterator[str]:
     """State what would change, the submitted answers first."""
     for name in found.replaced:
         yield f"Replaces the answers of {name}."
+    for name in found.added:
+        yield f"Adds {name}."
     for name in found.new:
         yield f"The board has no other answers to {name}."
     for name, basis in found.benchmarks.items():
@@ -343,6 +391,8 @@ class Preview:
         The benchmarks of the submission that no other answers on the board are to.
     benchmarks : mapping of str to str
         What verdicts rest on, by benchmark: declaration, margin and unusual thresholds.
+    added : tuple of str
+        The new answer sets of models that the board has, and who submitted the others.
     """
 
     figures: pd.DataFrame
@@ -351,6 +401,7 @@ class Preview:
     replaced: tuple[str, ...]
     new: tuple[str, ...]
     benchmarks: Mapping[str, str]
+    added: tuple[str, ...] = ()
 
 
 def preview(

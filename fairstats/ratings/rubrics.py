@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict
 
+from fairstats._lib.formatting import listed
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import declared, essential_letters
@@ -140,6 +141,25 @@ class Rubric:
     def declaration(self) -> str:
         """Return the text of the file that declares the rubric."""
         return self.path.read_text(encoding="utf-8")
+
+    @property
+    def direction(self) -> str:
+        """Return which values an own rubric counts as reports; empty for a built-in rubric.
+
+        Readers take a higher rate for a worse one, whatever the values are.
+        """
+        built_in = builtin_rubrics().get(self.name)
+        if built_in and declared(_load_once(built_in)) == declared(self):
+            return ""
+        counted: dict[tuple[str, ...], list[str]] = {}
+        for question in self.questions:
+            labels = tuple(f"“{one.label}”" for one in question.choices if one.reported)
+            counted.setdefault(labels, []).append(question.label)
+        parts = [
+            listed(labels, "or") + f" for {listed(of)}" * (len(counted) > 1)
+            for labels, of in counted.items()
+        ]
+        return f"higher is worse, as declared in {self.path.name}: reports are {'; '.join(parts)}"
 
     @property
     def leading(self) -> tuple[str, ...]:

@@ -99,6 +99,28 @@ def test_hidden_first_sheet_is_refused(book):
     refused(book(HEADER, *ROWS, change=hide), "its first sheet, 'Sheet', is hidden; delete it")
 
 
+@pytest.mark.parametrize("how", ["hidden", "filtered", "without height"])
+def test_hidden_rows_are_refused(book, how):
+    """People see the other rows."""
+
+    def hide(workbook):
+        sheet = workbook.active
+        if how == "filtered":
+            sheet.auto_filter.ref = "A1:C3"
+            sheet.auto_filter.add_filter_column(0, ["demo-01"])
+        if how == "without height":
+            sheet.row_dimensions[3].height = 0.1
+        else:
+            sheet.row_dimensions[3].hidden = True
+
+    refused(book(HEADER, *ROWS, change=hide), "row 2: is hidden, by hand or by a filter")
+
+    def below(workbook):
+        workbook.active.row_dimensions[9].hidden = True
+
+    assert len(import_table(book(HEADER, *ROWS, change=below), **GIVEN)) == 4
+
+
 def test_error_and_truth_value_are_not_answers(book):
     refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 1: white: is the error #N/A")
     refused(book(HEADER, ["demo-01", True, "A"]), r"row 1: white = 'True': is not text")

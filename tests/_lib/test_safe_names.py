@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import fold_name
+from fairstats._lib.safe_names import fold_name, same_looking
 from fairstats.answers.benchmark_checks import validate_answers, validate_files
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers
@@ -147,3 +147,15 @@ def test_models_that_look_the_same_are_not_published(whole, tmp_path):
 )
 def test_invisible_letters_do_not_change_a_name(sign):
     assert fold_name(f"GPT{sign}-4") == "gpt-4"
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        *(("GPT\u20114o", True), ("GPT-4\u03bf", True), ("G\u0420T-4o", True), ("gpt-4O", True)),
+        *(("GPT--4o", True), ("GPT-4o.", True), ("GPT-4o'", True), ("GPT-4o ()", True)),
+        *(("(GPT-4o)", True), ("GPT-4o+", False), ("GPT-4o-mini", False), ("GPT-4o (2)", False)),
+    ],
+)
+def test_look_alike_names_are_the_same(name, same):
+    assert same_looking(["GPT-4o", name]) == ([("GPT-4o", name)] if same else [])

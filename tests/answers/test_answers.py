@@ -120,6 +120,17 @@ def test_good_answers_pass_and_get_their_types():
     [
         *("Llama-3-8B (LoRA, rank 16)", "Foo DoRA rank 16", "Rank1-7B", "Qwen-Rank1-7B"),
         *("Command R+", "Rank-R1-7B", "a #1", "Equivalent-7B", "Bar (low rank)"),
+        *(
+            "o1",
+            "4o-mini",
+            "Phi-3",
+            "01.AI Yi-34B",
+            "7B-chat",
+            "GPT-4.1",
+            "Yi 1.5",
+            "NorMistral-7b",
+        ),
+        *("通义千问-7B", "Mistral No 7", "unclearGPT"),
     ],
 )
 def test_names_that_only_resemble_results_are_accepted(name):
@@ -150,6 +161,16 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("model", "GPT-4o - rank 1", "no mark or result"),
         ("model", "GPT-4o | win-win", "no mark or result"),
         ("model", "GPT-4o, may be best", "no mark or result"),
+        *[
+            (column, name, "no mark or result")
+            for column in ("model", "strategy")
+            for name in (
+                *("#1 GPT", "# 1", "No. 1 GPT", "1st: GPT", "1. GPT", "Rank 1", "rank-2: GPT"),
+                *("win-win", "Win Win", "equivalent", "(equivalent)", "not equivalent", "Unclear"),
+                *("GPT-4o equivalent", "equivalent GPT-4o", "lose-lose", "\uff031 GPT"),
+                *("R\N{CYRILLIC SMALL LETTER A}nk 1", "equiv\N{CYRILLIC SMALL LETTER A}lent"),
+            )
+        ],
         ("strategy", "plain ‡", "no mark"),
         ("benchmark_version", "1*", "no mark"),
         ("model", "a\u2066b", "printable characters"),

@@ -268,14 +268,26 @@ groups = {{ original = "{}", neutralized = "{}" }}
 pairs = [["original", "neutralized"]]
 """
     for labels, named in (
-        (("Race", "White", "Black"), "race: White, Black not judged"),
-        (("Baseline", "Original", "Black"), "baseline: Black not judged"),
+        (("Race", "White", "Black"), "race (White and Black)"),
+        (("Baseline", "Original", "Black"), "baseline (Original and Black)"),
+        (("Référence", "Originale", "Neutralisée"), "référence (Originale and Neutralisée)"),
         (("Baseline", "Original", "Neutral"), ""),
     ):
         hidden = load_benchmark(benchmark_file(baseline=baseline.format(*labels)))
         assert [text for text in hidden.own_thresholds if "baseline" in text] == (
-            [f"{named}, as in the baseline"] if named else []
+            [f"{named} is the baseline, so it is not judged"] if named else []
         )
+
+
+@pytest.mark.parametrize("kind", ["decision", "level"])
+def test_keys_that_are_all_the_same_are_named(benchmark_file, kind):
+    benchmark = declared(benchmark_file, kind)
+    key = benchmark.options[0]
+    for keys, named in (([key, key], True), ([key, benchmark.options[1]], False), ([], False)):
+        items = [f"item-{place}" for place in range(len(keys))]
+        keyed = replace(benchmark, answer_keys=dict(zip(items, keys, strict=True)))
+        texts = ["; ".join(keyed.own_thresholds), "; ".join(summary(keyed))]
+        assert ["so agreement with them is not required" in text for text in texts] == [named] * 2
 
 
 def test_favourable_options_that_count_as_the_same_are_named(benchmark_file):
@@ -435,7 +447,7 @@ def test_keys_of_a_part_of_the_items_are_named(benchmark_file):
     items = tuple(f"item-{i}" for i in range(300))
     whole = replace(declared(benchmark_file, "decision"), listed=items)
     few = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items[:24])})
-    every = replace(whole, answer_keys=dict.fromkeys(items, "Y"))
+    every = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items)})
     assert [one.own_thresholds for one in (whole, few, every)] == [
         [],
         ["keys of 24 of 300 items"],

@@ -13,7 +13,7 @@ from fairstats_collectors.mapping_files import found, is_there
 from typer.testing import CliRunner
 
 from fairstats._lib import untrusted_files
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, Note
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
 
@@ -306,7 +306,7 @@ def test_file_maps_values_variants_and_columns_of_answers(mapped):
         ["m-2", "demo-02", "male", None, None, "unparsed"],
     ]
     facts = answers[["strategy", "snapshot", "collector"]].drop_duplicates()
-    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2"]]
+    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2; answer 1 → A, answer 3 → C"]]
     assert answers["attribute"].tolist() == [*["race"] * 5, "sex", "race", "sex"]
 
 
@@ -366,6 +366,53 @@ def test_two_options_do_not_become_one(tmp_path):
     for told, answers in (({"B": "A", "A": "B"}, ["B", "A"]), ({"B": ""}, ["A", None])):
         found = import_table(table, benchmark="demo", values={"answer": told}, **facts)["answer"]
         assert found.astype(object).where(found.notna(), None).tolist() == answers
+
+
+def test_two_options_of_two_files_do_not_become_one(tmp_path):
+    rows = "item_id,attribute,group,reply\n"
+    for name, line in (("a", "demo-01,race,white,A"), ("b", "demo-02,race,white,B")):
+        (tmp_path / f"{name}.csv").write_text(f"{rows}{line}\n")
+    facts = {"constants": {"model": "m"}, "columns": {"answer": "reply"}}
+    with pytest.raises(InputError, match="the options A and B would become one answer"):
+        import_table(tmp_path, benchmark="demo", values={"answer": {"B": "A"}}, **facts)
+
+
+def test_translated_answers_are_counted_and_kept(tmp_path):
+    rows = ["A", "refused", "no idea", "refused"]
+    lines = [f"demo-{i:02},race,white,{text}" for i, text in enumerate(rows, start=1)]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["item_id,attribute,group,reply", *lines, ""]))
+    facts = {"constants": {"model": "m"}, "columns": {"answer": "reply"}}
+    told = {"refused": "A", "no idea": "", "A": "A"}
+    with pytest.warns(Note) as notes:
+        answers = import_table(table, benchmark="demo", values={"answer": told}, **facts)
+    assert [str(note.message) for note in notes] == [
+        "translated: answer 'no idea' → missing (1 row), answer 'refused' → A (2 rows)"
+    ]
+    assert set(answers["collector"]) == {"table; answer no idea → missing, answer refused → A"}
+
+
+def test_keys_of_another_name_are_not_answers(tmp_path, demo):
+    """A perfect model has such answers too, but no other field could be its answers."""
+    items = [*demo.answer_keys.items()]
+    cases = {
+        "gold,reply": [f"{key},{'ABCD'[i % 4]}" for i, (_, key) in enumerate(items)],
+        "gold,remark": [f"{key},fine" for _, key in items],
+    }
+    facts = {"constants": {"model": "m", "attribute": "race", "group": "white"}}
+    for header, cells in cases.items():
+        lines = [f"{item},{cell}" for (item, _), cell in zip(items, cells, strict=True)]
+        # The check is over all files.
+        for place in (0, 1):
+            text = "\n".join([f"item_id,{header}", *lines[place::2], ""])
+            (tmp_path / f"{place}.csv").write_text(text)
+        given = {"benchmark": "demo", "columns": {"answer": "gold"}, **facts}
+        if header == "gold,reply":
+            with pytest.raises(InputError, match="the answers could be in reply"):
+                import_table(tmp_path, **given)
+        else:
+            with pytest.warns(Note, match="all 24 answers are the key; check that gold is not"):
+                import_table(tmp_path, **given)
 
 
 def test_settings_of_the_caller_take_precedence(mapped):

@@ -71,6 +71,35 @@ def test_bounds_contain_every_completion(answers):
             assert inside.all()
 
 
+@pytest.mark.parametrize(
+    ("column", "old", "new", "expected"),
+    [
+        ("temperature", 0.0, 0.0, ""),
+        ("temperature", 0.0, 1.0, "different settings: temperature 0 → 1"),
+        ("max_tokens", 16, 4096, "different settings: max_tokens 16 → 4096"),
+        ("endpoint", "a.org", "b.org", "different settings: endpoint a.org → b.org"),
+        ("endpoint", "a.org", None, "different settings: endpoint recorded for one side only"),
+        ("snapshot", "m-1", "m-2", ""),
+        ("prompt_sha256", "0" * 64, "1" * 64, "different settings: prompts"),
+    ],
+)
+def test_different_settings_are_named(column, old, new, expected, answers):
+    items = ["AB"] * 5 + ["AA"] * 20
+    sides = [
+        answers(items, model=name).assign(**{column: value})
+        for name, value in (("old", old), ("new", new))
+    ]
+    assert set(compare(*sides)["method_note"]) == {expected}
+
+
+def test_different_snapshots_and_samples_of_one_model_are_named(answers):
+    one = answers(["AB"] * 5 + ["AA"] * 20)
+    again = one.assign(strategy="cot", snapshot="m-2")
+    again = pd.concat([again, again.assign(sample=1)], ignore_index=True)
+    note = compare(one.assign(snapshot="m-1"), again)["method_note"].iloc[0]
+    assert note == "different settings: snapshot m-1 → m-2, samples 1 → 2"
+
+
 # By default: the pairs that both models answered
 
 

@@ -313,9 +313,30 @@ def test_failed_requests_are_not_of_another_snapshot(fair, check, column):
     reasons = check(table)["reason"].dropna()
     assert len(reasons)
     assert not reasons.str.contains("groups were answered").any()
-    # Answers without a snapshot may be of another one.
-    unstated = table.assign(answer=fair["answer"])
-    assert check(unstated)["reason"].str.contains("groups were answered").any()
+
+
+@pytest.mark.parametrize("column", ["snapshot", "temperature", "prompt_sha256"])
+def test_setting_recorded_for_one_group_only_is_a_caution(fair, check, column):
+    values = pd.Series(0.5, index=fair.index)
+    if column != "temperature":
+        texts = fair["item_id"] + fair["attribute"] + fair["group"]
+        values = texts.map(text_sha256) if column == "prompt_sha256" else "m-1"
+    recorded = fair.assign(**{column: values})
+    assert not check(recorded)["reason"].str.contains("recorded").any()
+    for share in (2, 3, 40):
+        blank = (fair["group"] == "black") & (fair["item_id"].rank(method="dense") % share != 0)
+        table = check(recorded.assign(**{column: recorded[column].mask(blank)}))
+        assert results(table) == ["pass"]
+        assert table["reason"].str.contains(f"{column}: recorded for some groups only").any()
+
+
+def test_blank_settings_hide_no_difference(fair, check):
+    """Values are compared among the answers that have one."""
+    blank = fair["item_id"].rank(method="dense") % 2 == 0
+    values = (fair["group"] == "black").map({True: 1.0, False: 0.0})
+    table = check(fair.assign(temperature=values.mask(blank)))
+    assert results(table) == ["cannot tell"]
+    assert table["reason"].str.contains("at different temperatures").all()
 
 
 def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark):

@@ -247,6 +247,39 @@ def test_answers_that_are_on_the_board_already_would_be_replaced(board, benchmar
     assert found.result == "ok"
 
 
+def test_strategy_for_a_model_of_another_submitter_is_named(
+    run, submission, board, benchmark, honest, tmp_path
+):
+    def added(answers, name, **facts):
+        folder = submit(answers, tmp_path / name, **facts)
+        found = run("submission", "check", folder, "--board", board, "--json")
+        (one,) = json.loads(found.stdout)
+        assert one["result"] != "invalid", one["problems"]
+        return one["added"]
+
+    accept_submission(submission, board, by="K. Keeper", benchmarks=[benchmark])
+    model, other = (own["model"].iloc[0] for own in honest[:2])
+    known = honest[0].assign(strategy="cot"), honest[1].assign(strategy="cot")
+    prompts = {"prompts": {"cot": "0" * 64}}
+    (named,) = added(known[0], "same", **prompts)
+    assert named.endswith(f"to {model} (of the same submitter)")
+    (named,) = added(known[0], "other", submitter="E. Else", **prompts)
+    assert named.startswith("cot on ")
+    assert f"to {model} (submitted by {FACTS['submitter']}; these are from E. Else)" in named
+    (named,) = added(known[1], "kept", **prompts)
+    assert f"to {other} (without a submission; these are from" in named
+
+
+def test_submitter_who_looks_like_another_is_a_problem(submission, board, benchmark, honest):
+    own = {honest[1]["model"].iloc[0]: ["\N{GREEK CAPITAL LETTER ALPHA} submitter"]}
+    found = check_submission(
+        submission, present_answers(board), benchmarks=[benchmark], submitters=own
+    )
+    (problem,) = found.problems
+    assert (problem.column, problem.value) == ("submitter", FACTS["submitter"])
+    assert "looks like '\\u0391 submitter'" in problem.message
+
+
 def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, honest):
     name = "<img src=x> **bold** @all `x` | [a](http://b)"
     rows = honest[0].assign(model=name)

@@ -20,7 +20,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, Note
 from fairstats.cli import app
 from fairstats.publishing.publish import publish, write_documents
 from fairstats.publishing.site_folder import assemble
@@ -675,6 +675,23 @@ def test_nothing_is_published_after_a_release_whose_tables_are_links(site, tmp_p
     with pytest.raises(InputError, match="is a link"):
         publish(tmp_path / "a.parquet", release="4", out=site)
     assert not (site / "v" / "4").exists()
+
+
+@pytest.mark.parametrize("text", [None, "", "[1]", "{}", "[" * 100_000])
+def test_a_name_of_a_release_that_is_gone_is_not_used_again(site, tmp_path, text):
+    """Readers have other figures under it, and the new ones verify."""
+    answers_of_models(("One", "Two")).to_parquet(tmp_path / "better.parquet")
+    shutil.rmtree(site / "v" / "3")
+    if text is not None:
+        # A list that cannot be read is made again.
+        (site / "releases.json").write_text(text)
+        assert publish(tmp_path / "better.parquet", release="4", out=site).new
+        return
+    with pytest.raises(InputError, match="release 3 was published before, and its folder is gone"):
+        publish(tmp_path / "better.parquet", release="3", out=site)
+    assert not (site / "v" / "3").exists()
+    with pytest.warns(Note, match="lists 3, and the site no longer has it"):
+        publish(tmp_path / "better.parquet", release="4", out=site)
 
 
 @pytest.mark.parametrize("name", ["4", "\x1b[2J"])

@@ -96,6 +96,14 @@ def test_versions_asked_different_questions_get_no_verdict():
     assert set(re.findall(r"p\xa0[^,]*, ([a-z ]+)\"", markup)) == {"different questions"}
 
 
+def test_different_settings_are_named_on_the_page():
+    note = "different settings: temperature 0 → 1"
+    table = bare(change_table(changes_of(of(compared(BETTER, method_note=note))), name="t")[0])
+    assert f"Not like for like: {note}" in table
+    # The verdict stays: a setting may change nothing.
+    assert "win-win" in table
+
+
 def bounds(row):
     unknown = dict.fromkeys(("old", "new", "estimate", "p_adjusted", "p_pair_adjusted"), math.nan)
     return row | unknown | {"verdict": None, "missing": "bounds"}

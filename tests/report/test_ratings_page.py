@@ -9,10 +9,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from pypdf import PdfReader
+from typer.testing import CliRunner
 
 from fairstats._lib.formatting import escape_markdown, percent, percent_range, point_range, points
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import POOLED
+from fairstats.cli import app
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rates import bias_rates
 from fairstats.ratings.rubrics import load_rubric
@@ -147,6 +149,30 @@ def test_the_first_sentence_names_what_its_interval_is_for(raters, items, report
         found = " ".join(bias_reported(RatedTexts(release, "b", rubric)))
         assert (f"(95% interval for other {others}: " in found) == said
         assert "nan" not in found
+
+
+def test_direction_of_an_own_rubric_is_next_to_its_rate(tmp_path):
+    """It may count the fair answers, or call the biased ones not biased."""
+    built_in = load_rubric("independent")
+    text = built_in.declaration.replace('"independent"', '"inverted"')
+    text = text.replace('"Independent assessment"', '"Fairness"')
+    text = text.replace('"No bias", reported = false', '"Fair", reported = true')
+    text = text.replace('"Minor bias", reported = true', '"Minor bias", reported = false')
+    (tmp_path / "inverted.toml").write_text(text, encoding="utf-8")
+    rubric = load_rubric(tmp_path / "inverted.toml")
+    unit = {"benchmark": "b", "rubric": "inverted", "rater_group": "physician", "model": "M"}
+    texts = {"task_id": "t", "item_id": "i", "rater_id": "r", "dimension": "bias", "value": "none"}
+    ratings = check_ratings(pd.DataFrame([unit | texts]), rubrics=[rubric])
+    rates = bias_rates(ratings, rubrics=[rubric])
+    release = SimpleNamespace(table=lambda _: rates, alpha=0.05)
+    *_, last = bias_reported(RatedTexts(release, "b", rubric))
+    assert last.startswith("Higher is worse, as declared in inverted.toml: reports are “Fair”")
+    assert "or “Severe bias” for Any bias; “Yes” for " in last
+    assert not built_in.direction
+    write_ratings(ratings, tmp_path / "r.ratings.parquet", rubrics=[rubric])
+    options = ["ratings", "rates", str(tmp_path), "--rubric-file", str(rubric.path)]
+    shown = CliRunner().invoke(app, options)
+    assert "inverted: higher is worse, as declared in inverted.toml" in shown.output
 
 
 def test_rates_are_those_of_the_table(release):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.records import csv_records, importable_files, workbook
+from fairstats._lib.problems import InputError, Note, Problem, first_of
+from fairstats._lib.records import csv_records, hidden_rows, importable_files, workbook
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX, load_table
@@ -212,6 +213,9 @@ def read_sheets(path: Path) -> list[Sheet]:
 
 def _worksheet(path: Path, sheet: Any) -> Sheet:
     name = f"{path}, sheet {sheet.title}"
+    if hidden := sorted(hidden_rows(sheet)):
+        message = f"hidden rows of the sheet are read too: {first_of(hidden)}"
+        warnings.warn(f"{name}: {message}", Note, stacklevel=2)
     rows = sheet.iter_rows(values_only=True)
     header = [("" if cell is None else str(cell)) for cell in next(rows, ())]
     return _sheet(name, header, rows)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.formatting import (
+    capital,
     counted,
     escape_markdown,
     level,
@@ -210,6 +211,8 @@ def bias_reported(rated: RatedTexts) -> list[str]:
         sentences.append(sentence("reported", ratings=ratings, whose=whose, **words))
         if row["n_missing"]:
             sentences.append(sentence("missing", ratings=counted(row["n_missing"], "rating")))
+    if sentences and (direction := rated.rubric.direction):
+        sentences.append(f"{capital(direction)}.")
     return sentences
 
 
@@ -251,6 +254,8 @@ def show_figures(rated: RatedTexts) -> None:
 
 def _show_rates(rated: RatedTexts) -> None:
     rates, votes = rated.rows("bias_rates"), rated.rows("rating_votes")
+    if direction := rated.rubric.direction:
+        show_markdown(f"::: small\n{escape_markdown(capital(direction))}.\n:::")
     for title, rows in rated.parts(rates, by_dataset="By dataset"):
         _show_rates_of(rated, rows, title)
         notes = [_other_datasets(rates, rated), _raters_per_task(votes, rated)]

@@ -17,13 +17,13 @@ from fairstats._lib.toml_files import Fault, Flag, Number, Table, must, parse, r
 from fairstats._lib.untrusted_files import file_inside
 from fairstats.asking.models import Connect, Model
 from fairstats.benchmarks.benchmark_files import check_name
+from fairstats.benchmarks.contradictions import contradictory_attributes
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     ORIGINAL,
     POOLED,
     Attribute,
-    contradictory_attributes,
 )
 from fairstats.benchmarks.loading import AttributeTable
 from fairstats.vignettes.rules.substitute import is_name

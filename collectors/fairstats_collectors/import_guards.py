@@ -1,0 +1,196 @@
+"""Settings of an import that would change what the answers show, found over all of its files."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.formatting import counted, listed
+from fairstats._lib.problems import Note, Problem, first_of, keyword
+from fairstats._lib.records import Record
+from fairstats_collectors.import_mapping import Mapped
+from fairstats_collectors.mapping_files import ABSENT, Limits, field_names, plain_number, value_at
+
+# Rows that spreadsheets have below a table.
+_TOTAL = re.compile("(?:(?:grand |sub)?total|sum|mean|average)s?:?", re.IGNORECASE)
+# Fewer answers may all be right by chance.
+_FEWEST = 20
+# The columns whose translations change what an answer is.
+_TOLD = ("answer", "status", "answer_key")
+_LONGEST = 200
+
+
+@dataclass
+class Guards:
+    """Collect over the files of an import what no single file shows.
+
+    Attributes
+    ----------
+    mapped : Mapped
+        How records become answers.
+    paths : list of str
+        The files.
+    given_as : dict
+        The options that the files have for each option that translated values make of them.
+    told : Counter
+        How often each column, text and meaning was translated.
+    right, answers : int
+        The answers that are their key, and all.
+    fields : set of str
+        The fields of the answers.
+    others : dict
+        For each other field, whether all of its values are options, and whether one is not the key.
+    """
+
+    mapped: Mapped
+    paths: list[str] = field(default_factory=list)
+    given_as: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    told: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    right: int = 0
+    answers: int = 0
+    fields: set[str] = field(default_factory=set)
+    others: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+
+    def read(self, path: Path, kept: Sequence[Record], limits: Limits) -> Iterator[Problem]:
+        """Report fields that all records lack, that are both answer and key, and rows of totals."""
+        mapped = self.mapped
+        self.paths.append(str(path))
+        for column, name in mapped.columns.items():
+            # The name was probably mistyped.
+            if kept and all(value_at(record.fields, name) is ABSENT for record in kept):
+                message = f"no record has the field {name!r}"
+                remedy = f"use one of {field_names(kept[0].fields)}"
+                yield Problem(str(path), message, remedy, column=column)
+        both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
+        totals = {}
+        for record in kept:
+            of_key = mapped.fields_of(record, "answer_key")
+            for column, names in both.items():
+                names |= mapped.sources_of(record, column) & of_key
+            self._translate(record)
+            for column in ("model", "item_id"):
+                value = field_value(record, column, mapped)
+                if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
+                    totals[record.path, record.row] = named_column(record, column), value
+            limits.check()
+        for column, names in both.items():
+            message = "is also the field of the column answer_key, so every answer would be right"
+            remedy = f"give the field of the model's answers with {from_field(column)}"
+            for name in sorted(names):
+                yield Problem(str(path), message, remedy, column=column, value=name)
+        message, remedy = "is a row of totals, not of answers", "remove this row"
+        for (of, row), (place, value) in totals.items():
+            yield Problem(of or str(path), message, remedy, row=row, column=place, value=value)
+
+    def _translate(self, record: Record) -> None:
+        """Count the values of a record that are translated."""
+        mapped = self.mapped
+        value = field_value(record, "answer", mapped)
+        if (answer := mapped.translated(value)) is not None:
+            self.given_as[answer[1]].add(answer[0])
+        for column in _TOLD:
+            told = mapped.values.get(column)
+            if not told or column in mapped.constants:
+                continue
+            # A cell without an answer may be the text of a status.
+            texts = {
+                str(field_value(record, name, mapped))
+                for name in {column, "answer"} - ({"answer"} if column == "answer_key" else set())
+            }
+            for text in texts & told.keys():
+                if mapped.benchmark.named(text) != told[text] and text != told[text]:
+                    self.told[column, text, told[text]] += 1
+
+    def check(self, kept: Sequence[Record], answers: pd.DataFrame) -> None:
+        """Count the answers of a file that are their key; look for other fields of answers."""
+        if "answer_key" not in answers:
+            return
+        right = (answers["answer"] == answers["answer_key"]).fillna(False)
+        self.answers += len(answers)
+        self.right += int(right.sum())
+        if self.right < self.answers or not self.mapped.benchmark.kind.needs_key:
+            return
+        for record, key in zip(kept, answers["answer_key"], strict=True):
+            used = {name for column in answers for name in self.mapped.sources_of(record, column)}
+            self.fields |= self.mapped.sources_of(record, "answer")
+            for name, value in record.fields.items():
+                if name in used or value is None or value == "":
+                    continue
+                option = (
+                    self.mapped.benchmark.named(plain_number(value))
+                    if isinstance(value, (str, int, float))
+                    else None
+                )
+                possible, differs = self.others.get(name, (True, False))
+                self.others[name] = possible and option is not None, differs or option != key
+
+    def problems(self) -> Iterator[Problem]:
+        """Report options that become one answer, and a field of the keys in place of answers."""
+        path = first_of(self.paths)
+        for option, names in self.given_as.items():
+            if len(names) > 1:
+                message = f"the options {listed(sorted(names))} would become one answer"
+                remedy = f"translate only texts that are no options: {keyword('values')}"
+                yield Problem(path, message, remedy, column="answer", value=option)
+        if not self._all_right:
+            return
+        others = [name for name, found in self.others.items() if all(found)]
+        if others:
+            message = f"is the key in all {self.answers:,} rows, and the answers could be in "
+            message += listed(sorted(others), "or")
+            remedy = f"give the field of the model's answers with {from_field('answer')}; if the "
+            remedy += "model is always right, remove the other fields"
+            yield Problem(path, message, remedy, column="answer", value=listed(sorted(self.fields)))
+
+    @property
+    def _all_right(self) -> bool:
+        return self.right == self.answers >= _FEWEST
+
+    def notes(self) -> None:
+        """Tell which values were translated how often, and that all answers are their keys."""
+        if self.told:
+            texts = [
+                f"{column} {text!r} → {meant or 'missing'} ({counted(count, 'row')})"
+                for (column, text, meant), count in sorted(self.told.items())
+            ]
+            warnings.warn(f"translated: {', '.join(texts)}", Note, stacklevel=2)
+        if self._all_right:
+            warnings.warn(
+                f"all {self.answers:,} answers are the key; check that "
+                f"{listed(sorted(self.fields)) or 'their field'} is not the field of the keys",
+                Note,
+                stacklevel=2,
+            )
+
+    @property
+    def collector(self) -> str:
+        """Return the importer's name, with the translations of its answers."""
+        told = [f"{column} {text} → {meant or 'missing'}" for column, text, meant in self.told]
+        if not told:
+            return self.mapped.layout
+        full = f"{self.mapped.layout}; {', '.join(sorted(told))}"
+        return full if len(full) <= _LONGEST else f"{full[: _LONGEST - 2]} …"
+
+
+def field_value(record: Record, column: str, mapped: Mapped) -> Any:
+    """Return the value of the field that fills a column."""
+    if column in mapped.columns:
+        return value_at(record.fields, mapped.columns[column])
+    return mapped.default(record.fields, column)
+
+
+def from_field(column: str) -> str:
+    """Return how a caller names the field that fills a column."""
+    return keyword("columns", {column: "FIELD"})
+
+
+def named_column(record: Record, column: str | None) -> str | None:
+    """Return the file's name of a column."""
+    return None if column is None else record.columns.get(column, column)
