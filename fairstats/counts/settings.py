@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ import pandas as pd
 from fairstats._lib.formatting import listed
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, count_rows
 from fairstats.benchmarks.declaration import Benchmark
-
-if TYPE_CHECKING:
-    pass
 
 #: What must not differ between the groups of an answer set, and why there is no verdict if it does.
 MIXED = {
