@@ -27,6 +27,9 @@ rating is positive if a normal variable, item + rest with equal variances, excee
 items, or ``cluster_items`` each, and differ in how they favour a group, by 0 on average. A skewed
 covariate of clusters has no effect.
 
+``planned``: how often equal levels from 1 to 5 are shown to be equivalent, next to the power by
+``power_means``. The levels of a pair differ by 1 with probability ``differing``.
+
     python benchmarks/small_samples.py    # writes results/small_samples.json
 """
 
@@ -48,8 +51,9 @@ from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.inference.intervals import tango_limits, wilson
+from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
-from fairstats.inference.unit_means import unit_mean
+from fairstats.inference.unit_means import unit_mean, unit_mean_difference
 from fairstats.metrics.beyond_control import compare_changes
 from fairstats.metrics.same_prompt import same_prompt
 
@@ -86,6 +90,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             controls(*design, n)
             for design in product(
                 (20, 60), (0.015, 0.05, 0.1), (2, 3), ((1, 2), (2, 2), (6, 2), (1, 3), (2, 3))
+            )
+        ],
+        "planned": [
+            planned(*design, n)
+            for design in (
+                (4, 5, 0.2, 0.5),
+                (12, 1, 0.3, 0.5),
+                (20, 1, 0.2, 0.3),
+                (40, 1, 0.1, 0.2),
+                (100, 1, 0.1, 0.1),
+                (400, 1, 0.2, 0.05),
             )
         ],
         "alpha": [
@@ -317,6 +332,32 @@ def regression(
         "given": round(fitted / simulations, 3),
         "group": found[0],
         "covariate": found[1] if covariates else None,
+    }
+
+
+def planned(
+    clusters: int, cluster_items: int, differing: float, margin: float, simulations: int
+) -> dict[str, float]:
+    """Return the planned and the simulated power of equivalence."""
+    rng = np.random.default_rng([47, clusters, cluster_items, round(10 * differing)])
+    sizes = np.full(clusters, cluster_items)
+    shares = [differing / 2, 1 - differing, differing / 2]
+    equivalent = 0
+    for _ in range(simulations):
+        d = rng.choice([-1, 0, 1], (clusters, cluster_items), p=shares)
+        a, b = ((2 + np.maximum(one, 0)).sum(axis=1) for one in (d, -d))
+        found = unit_mean_difference(a, sizes, b, sizes, limits=(1, 5), alpha=0.1)
+        equivalent += bool(-margin < found.ci_low and found.ci_high < margin)
+    power = power_means(
+        clusters * cluster_items, 0, differing**0.5, margin=margin, cluster_size=cluster_items
+    )
+    return {
+        "clusters": clusters,
+        "cluster_items": cluster_items,
+        "differing": differing,
+        "margin": margin,
+        "planned": round(float(power), 3),
+        "equivalent": round(equivalent / simulations, 3),
     }
 
 

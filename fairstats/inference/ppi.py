@@ -112,8 +112,8 @@ def ppi_mean(
     judge highest, and the reverse) before variances are computed. The interval is Wilson's for the
     number of units p (1 − p) / V, with the quantile of Student's t for n − 2 degrees of freedom. If
     the judge is not used, it is that of people's ratings alone: Wilson's if all are at the limits,
-    else `fairstats.inference.unit_means.unit_mean`. Without limits, it is ± t √V, and NaN if the judge
-    differs from people by one amount on all n units.
+    else `fairstats.inference.unit_means.unit_mean`. Without limits, it is ± t √V, and NaN if the
+    judge differs from people by one amount on all n units.
 
     With two or three units of graded ratings, and a judge who is used, 95% limits cover in 70 to
     90%. In simulations with 10 to 150 units rated by people (``benchmarks/ppi_coverage.py``: good,

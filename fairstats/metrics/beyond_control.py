@@ -7,7 +7,7 @@ has several pairs, the signs of the differences are flipped instead.
 
 The limits combine those of both mean changes, which are never too symmetric or narrow if few items
 change (Zou and Donner's method, as Newcombe's for paired shares). In simulations of 20 and 60 items
-of which 3 to 20% change (benchmarks/small_samples.py), exchanges reject in at most 5% at level 5%,
+of which 3 to 20% change (benchmarks/small_samples.py), exchanges reject in at most 6% at level 5%,
 and flipped signs in up to 11%. The 95% limits cover in 95% or more.
 
 References: Miettinen (1969), Biometrics 25:339-355; Zou & Donner (2008), Statistics in Medicine
