@@ -147,12 +147,14 @@ def _limits(
     if not len(own):
         return -whole, whole
     sizes = np.bincount(unit)
-    sums = [np.bincount(unit, weights=values) for values in (own, control)]
+    sums = [np.bincount(unit, weights=values).astype(np.float64) for values in (own, control)]
     found = unit_means([(one, sizes, None) for one in sums], limits=(0, whole), alpha=alpha)
     correlation = 0.0
     if len(sizes) > 1:
         many = np.ones(len(sizes))
-        parts = [unit_influence([(GroupSums(one, sizes * 1.0, many), 1.0)]) for one in sums]
+        parts = [
+            unit_influence([(GroupSums(one, sizes.astype(np.float64), many), 1.0)]) for one in sums
+        ]
         spread = float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
         correlation = float(parts[0] @ parts[1]) / spread if spread > 0 else 0.0
     (a, a_low, a_high), (b, b_low, b_high) = (
