@@ -8,15 +8,27 @@ probability ``noise``. ``differing`` is the expected number of items with an exc
 5%. Some items favour group a: there its samples are right with probability ½ + ``effect``, and
 those of group b with ½ − ``effect``. On the other items all samples are right, or all are wrong.
 
+``samples``: the coverage of the 95% limits of an accuracy, of Cohen's h, of CFR and of
+``only_a_correct``, with three samples. The chance of a right answer to an item is Beta-distributed
+with mean ``rate`` and the sum of parameters ``alike``; that of group a is 0.08 higher.
+
 ``changes``: the coverage of the limits of a mean of signed changes, such as the change of CFR
 between two versions of a model. In a share ``down`` of the items the number is −1, in a share
 ``up`` it is 1. ``bootstrap`` is the coverage of the exact bootstrap alone.
 
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
-limits, if every pair of groups and every pair of a control changes with the same probability.
+limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are
+all those of the groups of an attribute or control.
 
 ``alpha``: the coverage of the 95% limits of Krippendorff's α over items, with the same raters. A
 rating is positive if a normal variable, item + rest with equal variances, exceeds a cut.
+
+``regression``: how often the tests of ``gee_logistic`` reject at level 5%. Clusters have 1 to 10
+items, or ``cluster_items`` each, and differ in how they favour a group, by 0 on average. A skewed
+covariate of clusters has no effect.
+
+``planned``: how often equal levels from 1 to 5 are shown to be equivalent, next to the power by
+``power_means``. The levels of a pair differ by 1 with probability ``differing``.
 
     python benchmarks/small_samples.py    # writes results/small_samples.json
 """
@@ -26,23 +38,31 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
+from fairstats.estimates.logistic_regression import fit_rows
 from fairstats.inference.agreement import coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
-from fairstats.inference.clustered_answers import design_effect, flip_test
-from fairstats.inference.intervals import tango_limits
+from fairstats.inference.clustered_answers import design_effect
+from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
+from fairstats.inference.intervals import tango_limits, wilson
+from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
-from fairstats.inference.unit_means import unit_mean
+from fairstats.inference.unit_means import unit_mean, unit_mean_difference
+from fairstats.metrics.beyond_control import compare_changes
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
 # Discordant pairs of answers: only a is right, only b is.
 _INFLUENCE = np.array([0.0, 1.0, -1.0, 0.0])
+# Whether each pair has a right answer of group a, of b, both or neither, or of a alone.
+_RIGHT_A, _RIGHT_B = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
+_SAME, _ONLY_A = np.array([1.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 0.0])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,16 +81,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
             equivalence(*design, n)
             for design in product((30, 40, 100, 200), (2, 5, 8), (0.1, 0.2), (0.2, 0.45))
         ],
+        "samples": [samples(*design, n) for design in product((15, 40), (0.6, 0.9), (0.5, 3.0))],
         "changes": [
             changes(*design, n)
             for design in product((30, 100, 400), ((0.005, 0.015), (0.02, 0.03), (0.03, 0.08)))
         ],
         "controls": [
             controls(*design, n)
-            for design in product((20, 60, 200), (0.03, 0.1), ((1, 1), (1, 2), (1, 6), (3, 1)))
+            for design in product(
+                (20, 60), (0.015, 0.05, 0.1), (2, 3), ((1, 2), (2, 2), (6, 2), (1, 3), (2, 3))
+            )
+        ],
+        "planned": [
+            planned(*design, n)
+            for design in (
+                (4, 5, 0.2, 0.5),
+                (12, 1, 0.3, 0.5),
+                (20, 1, 0.2, 0.3),
+                (40, 1, 0.1, 0.2),
+                (100, 1, 0.1, 0.1),
+                (400, 1, 0.2, 0.05),
+            )
         ],
         "alpha": [
             alpha(*design, n) for design in product((30, 60, 150), (2, 3), (0.05, 0.1, 0.2, 0.5))
+        ],
+        "regression": [
+            regression(*design, n)
+            for design in product((6, 10, 20), ("1 to 10", "5"), (0, 1), (0.6, 0.9))
         ],
     }
     parts = []
@@ -141,6 +179,60 @@ def equivalence(
     }
 
 
+def samples(items: int, rate: float, alike: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of shares of right and equal answers, and of Cohen's h."""
+    rng = np.random.default_rng([46, items, round(10 * rate), round(10 * alike)])
+    many, once = 3, np.ones(items, dtype=np.int64)
+
+    def drawn(number: int) -> tuple[np.ndarray, np.ndarray]:
+        b = rng.beta(alike * rate, alike * (1 - rate), number)
+        return np.minimum(b + 0.08, 1), b
+
+    a, b = drawn(1_000_000)
+    truth = {
+        "accuracy": a.mean(),
+        "cohens_h": float(arcsine(a.mean()) - arcsine(b.mean())),
+        "cfr": (a * b + (1 - a) * (1 - b)).mean(),
+        "only_a": (a * (1 - b)).mean(),
+    }
+    covered = dict.fromkeys(truth, 0)
+    for _ in range(simulations):
+        right_a, right_b = (rng.binomial(many, chance) for chance in drawn(items))
+        wrong_a, wrong_b = many - right_a, many - right_b
+        cells = [right_a * right_b, right_a * wrong_b, wrong_a * right_b, wrong_a * wrong_b]
+        pairs = np.column_stack(cells)
+        total = pairs.sum(axis=0)
+        n11, n10, n01, n00 = total
+        share = total / total.sum()
+        influences = {
+            "accuracy": _RIGHT_A - share @ _RIGHT_A,
+            "cohens_h": _scaled(_RIGHT_A, share) - _scaled(_RIGHT_B, share),
+            "cfr": _SAME - share @ _SAME,
+            "only_a": _ONLY_A - share @ _ONLY_A,
+        }
+        effects = {
+            name: design_effect(pairs, once, influence, copies=many)
+            for name, influence in influences.items()
+        }
+        paired = {name: many * effect for name, effect in effects.items()}
+        found = {
+            "accuracy": wilson(right_a.sum(), many * items, design_effect=effects["accuracy"]),
+            "cohens_h": cohens_h_interval(n11, n10, n01, n00, design_effect=paired["cohens_h"]),
+            "cfr": wilson(n11 + n00, total.sum(), design_effect=paired["cfr"]),
+            "only_a": wilson(n10, total.sum(), design_effect=paired["only_a"]),
+        }
+        for name, own in found.items():
+            covered[name] += bool(own.ci_low <= truth[name] <= own.ci_high)
+    coverage = {name: round(number / simulations, 3) for name, number in covered.items()}
+    return {"items": items, "rate": rate, "alike": alike, **coverage}
+
+
+def _scaled(right: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the influence on 2 arcsin √p."""
+    p = share @ right
+    return np.asarray((right - p) / (np.sqrt(p * (1 - p)) if 0 < p < 1 else 1))
+
+
 def changes(items: int, shares: tuple[float, float], simulations: int) -> dict[str, float]:
     """Return the coverage of the limits of a mean of signed changes."""
     down, up = shares
@@ -163,25 +255,109 @@ def changes(items: int, shares: tuple[float, float], simulations: int) -> dict[s
 
 
 def controls(
-    items: int, share: float, pairs: tuple[int, int], simulations: int
+    items: int, share: float, groups: int, control: tuple[int, int], simulations: int
 ) -> dict[str, float]:
     """Return the level of the test of ``beyond_control`` and the coverage of its limits."""
-    own, control = pairs
-    rng = np.random.default_rng([44, items, round(1000 * share), own, control])
+    n_controls, control_groups = control
+    rng = np.random.default_rng([44, items, round(1000 * share), groups, *control])
     rejected, covered = 0, 0
     for _ in range(simulations):
-        means = [(rng.random((items, size)) < share).mean(axis=1) for size in pairs]
-        excess = means[0] - means[1]
-        rejected += bool(flip_test(excess).p_value <= 0.05)
-        found = unit_mean(excess, np.ones(items, dtype=np.int64), limits=(-1, 1))
-        covered += bool(found.ci_low <= 0 <= found.ci_high)
+        own, *others = (
+            _changes(rng, items, share, number)
+            for number in (groups, *[control_groups] * n_controls)
+        )
+        changed = np.column_stack([own.mean(axis=1), *others])
+        found = compare_changes(
+            changed, np.arange(items), single=control_groups == 2, whole=1.0, alpha=0.05
+        )
+        rejected += found["p_value"] <= 0.05
+        covered += found["ci_low"] <= 0 <= found["ci_high"]
     return {
         "items": items,
         "share": share,
-        "pairs": own,
-        "controls": control,
+        "groups": groups,
+        "controls": n_controls,
+        "control_groups": control_groups,
         "rejected": round(rejected / simulations, 3),
         "coverage": round(covered / simulations, 3),
+    }
+
+
+def _changes(rng: np.random.Generator, items: int, share: float, groups: int) -> np.ndarray:
+    """Return whether the answers of each item differ, for all pairs of groups."""
+    answers = np.where(rng.random((items, groups)) < share, rng.integers(1, 4, (items, groups)), 0)
+    pairs = np.array(list(combinations(range(groups), 2))).T
+    return np.asarray(answers[:, pairs[0]] != answers[:, pairs[1]], dtype=np.float64)
+
+
+def regression(
+    clusters: int, cluster_items: str, covariates: int, rate: float, simulations: int
+) -> dict[str, float | str | None]:
+    """Return the level of the tests of the group and of a covariate, of fits with an estimate."""
+    rng = np.random.default_rng([45, clusters, len(cluster_items), covariates, round(10 * rate)])
+    rejected, fitted = np.zeros(1 + covariates), 0
+    for _ in range(simulations):
+        sizes = (
+            rng.integers(1, 11, clusters)
+            if cluster_items == "1 to 10"
+            else np.full(clusters, int(cluster_items))
+        )
+        unit = np.repeat(np.arange(clusters), sizes)
+        easy = np.log(rate / (1 - rate)) + rng.normal(size=clusters)[unit]
+        easy += rng.normal(size=len(unit))
+        favour = 0.35 * rng.normal(size=clusters)[unit]
+        data = pd.concat(
+            pd.DataFrame(
+                {
+                    "item_id": np.arange(len(unit)),
+                    "unit": unit,
+                    "correct": (rng.logistic(size=len(unit)) < easy + sign * favour) * 1.0,
+                    "group": (1 + sign) / 2,
+                }
+            )
+            for sign in (1, -1)
+        )
+        for place in range(covariates):
+            data[f"covariate {place}"] = np.exp(rng.normal(size=clusters))[data["unit"]]
+        rows = fit_rows(data, 0.05)
+        if rows[0]["ci_method"] != "none":
+            fitted += 1
+            rejected += [row["p_value"] <= 0.05 for row in rows[1:]]
+    found: list[float | None] = (rejected / max(fitted, 1)).round(3).tolist()
+    return {
+        "clusters": clusters,
+        "cluster_items": cluster_items,
+        "covariates": covariates,
+        "rate": rate,
+        "given": round(fitted / simulations, 3),
+        "group": found[0],
+        "covariate": found[1] if covariates else None,
+    }
+
+
+def planned(
+    clusters: int, cluster_items: int, differing: float, margin: float, simulations: int
+) -> dict[str, float]:
+    """Return the planned and the simulated power of equivalence."""
+    rng = np.random.default_rng([47, clusters, cluster_items, round(10 * differing)])
+    sizes = np.full(clusters, cluster_items)
+    shares = [differing / 2, 1 - differing, differing / 2]
+    equivalent = 0
+    for _ in range(simulations):
+        d = rng.choice([-1, 0, 1], (clusters, cluster_items), p=shares)
+        a, b = ((2 + np.maximum(one, 0)).sum(axis=1) for one in (d, -d))
+        found = unit_mean_difference(a, sizes, b, sizes, limits=(1, 5), alpha=0.1)
+        equivalent += bool(-margin < found.ci_low and found.ci_high < margin)
+    power = power_means(
+        clusters * cluster_items, 0, differing**0.5, margin=margin, cluster_size=cluster_items
+    )
+    return {
+        "clusters": clusters,
+        "cluster_items": cluster_items,
+        "differing": differing,
+        "margin": margin,
+        "planned": round(float(power), 3),
+        "equivalent": round(equivalent / simulations, 3),
     }
 
 

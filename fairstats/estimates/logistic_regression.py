@@ -61,8 +61,8 @@ def gee_logistic(
 
     The model is logit P(correct) = β₀ + β₁ [group a] + β' covariates, over the answers of each
     declared pair of each unit. The answers to an item form a cluster, or those to all items of a
-    declared cluster, such as a patient. The working correlation is independence, and the standard
-    errors are robust.
+    declared cluster, such as a patient. The working correlation is independence. The standard
+    errors are robust, and corrected for few clusters.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def gee_logistic(
     -------
     pandas.DataFrame
         One row per term of each pair's model, with columns `REGRESSION_COLUMNS`: the log odds
-        ratio (``estimate``) with its robust standard error, its Wald limits (``ci_low``,
-        ``ci_high``) and the test of 0. ``odds_ratio``, ``odds_ratio_low`` and ``odds_ratio_high``
+        ratio (``estimate``) with its robust standard error, its limits (``ci_low``, ``ci_high``)
+        and the test of 0. ``odds_ratio``, ``odds_ratio_low`` and ``odds_ratio_high``
         are the same as odds ratios. The term ``group`` is the marginal odds ratio of a correct
         answer for group a against b, over all items. This differs from the paired (conditional)
         odds ratio of `odds_ratio`.
@@ -108,6 +108,11 @@ def gee_logistic(
     ordinary logistic regression. So Albert and Anderson's condition decides whether they are
     finite, by linear programming (`fairstats.inference.logistic.separating_direction`).
 
+    Limits and tests use Kauermann and Carroll's errors and Student's t with K − p degrees of
+    freedom, for K clusters and p terms. In simulations of 6 to 20 clusters of 1 to 10 items, tests
+    of the group at 5% reject in 2 to 8%. Those of a covariate that is constant within a cluster and
+    skewed reject in up to 10% (benchmarks/small_samples.py).
+
     If every item is as often right in both groups, the robust standard error of the group is 0. The
     log odds ratio is then 0 with p = 1, and has no interval.
 
@@ -117,9 +122,10 @@ def gee_logistic(
 
     References
     ----------
-    Liang & Zeger (1986), Biometrika 73:13-22; Albert & Anderson (1984), Biometrika 71:1-10, for
-    separation; computed by `statsmodels.api.GEE`, checked against
-    R's geepack (tests/r/gee.R).
+    Liang & Zeger (1986), Biometrika 73:13-22; Kauermann & Carroll (2001), JASA 96:1387-1396; Li &
+    Redden (2015), Statistics in Medicine 34:281-296, for t; Albert & Anderson (1984), Biometrika
+    71:1-10, for separation. Estimates are computed by `statsmodels.api.GEE` and checked against R's
+    geepack, errors against their formula (tests/r/gee.R).
 
     Examples
     --------
@@ -155,7 +161,7 @@ def gee_logistic(
             "n_items": data["item_id"].nunique(),
             "missing": policy,
         }
-        rows += [keys | row | shared for row in _fit(data, alpha)]
+        rows += [keys | row | shared for row in fit_rows(data, alpha)]
     return pd.DataFrame(rows).reindex(columns=list(REGRESSION_COLUMNS))
 
 
@@ -266,8 +272,8 @@ class GeeFit:
     params : ndarray, shape (terms,)
         Log odds, NaN without a fit.
     influence : ndarray, shape (units, terms)
-        Each unit's linearised contribution to the estimates, in the order of the units' names. Its
-        cross product is the robust covariance.
+        Each unit's linearised contribution to the estimates, corrected for few units, in the order
+        of the units' names. Its cross product is the robust covariance.
     reason : str
         The reason why there is no fit; empty if there is one.
     """
@@ -315,10 +321,20 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
         reason = "no estimate: the fit did not converge"
         return GeeFit(terms, nothing, nothing[None], reason)
     chance = result.fittedvalues
-    bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
-    scores = design * (correct - chance)[:, None]
-    by_unit = pd.DataFrame(scores).groupby(_units(data).to_numpy()).sum().to_numpy()
-    params, influence = to_params @ result.params, by_unit @ bread @ to_params.T
+    weighted = design * (chance * (1 - chance))[:, None]
+    bread = np.linalg.inv(design.T @ weighted)
+    # In these coordinates, the units' shares in the information add up to the unit matrix.
+    root = np.linalg.cholesky(bread)
+    names, unit = np.unique(_units(data).to_numpy(), return_inverse=True)
+    scores = np.zeros((len(names), len(terms)))
+    shares = np.zeros((len(names), len(terms), len(terms)))
+    np.add.at(scores, unit, (design @ root) * (correct - chance)[:, None])
+    np.add.at(shares, unit, (design @ root)[:, :, None] * (weighted @ root)[:, None, :])
+    # CR2: residuals vary less the larger the unit's share, which is undone by (I − share)^(−1/2).
+    left, axes = np.linalg.eigh(np.eye(len(terms)) - shares)
+    undone = np.where(left > _ROUNDING, np.maximum(left, _ROUNDING) ** -0.5, 0.0)
+    scores = np.einsum("kij,kj,klj,kl->ki", axes, undone, axes, scores)
+    params, influence = to_params @ result.params, scores @ root.T @ to_params.T
     # If each item is as often right in both groups, what remains of the group is rounding error.
     usual = np.sqrt(np.diag(to_params @ bread @ to_params.T))
     same = (np.abs(influence).max(axis=0) < _ROUNDING * usual) & (np.abs(params) < _ROUNDING)
@@ -330,7 +346,8 @@ def _units(data: pd.DataFrame) -> pd.Series:
     return data["unit"] if "unit" in data else data["item_id"]
 
 
-def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
+def fit_rows(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
+    """Return the terms of `fit_gee` with their limits and tests."""
     who = "items are clusters" if _units(data).equals(data["item_id"]) else "by declared cluster"
     fit = fit_gee(data)
     if fit.reason:
@@ -339,8 +356,9 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             for term in fit.terms
         ]
     params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
-    half = scipy.stats.norm.isf(alpha / 2) * np.where(errors > 0, errors, np.nan)
-    z = params / np.where(errors > 0, errors, 1.0)
+    student = scipy.stats.t(max(len(fit.influence) - len(fit.terms), 1))
+    half = student.isf(alpha / 2) * np.where(errors > 0, errors, np.nan)
+    t = params / np.where(errors > 0, errors, 1.0)
     limits = np.array([params - half, params, params + half])
     with np.errstate(over="ignore"):
         ratios = np.exp(limits)
@@ -354,10 +372,10 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             "odds_ratio": ratios[1][i],
             "odds_ratio_low": ratios[0][i],
             "odds_ratio_high": ratios[2][i],
-            "ci_method": "wald, robust" if errors[i] else "none",
-            "statistic": z[i],
-            "p_value": max(2 * float(scipy.stats.norm.sf(abs(z[i]))), LEAST_P),
-            "test": "wald, robust",
+            "ci_method": "t, robust" if errors[i] else "none",
+            "statistic": t[i],
+            "p_value": max(2 * float(student.sf(abs(t[i]))), LEAST_P),
+            "test": "t, robust",
             "method_note": f"{who}; working independence"
             + "; no interval: each item is as often right in both groups" * (not errors[i]),
         }

@@ -234,7 +234,7 @@ def _flip(
     # Fractions of the largest can be squared without overflow.
     d, place = np.unique(d / largest, return_inverse=True)
     counts = np.bincount(place, weights=counts).astype(np.int64)
-    whole = _in_steps(d, counts, 1 / largest if largest > 1e-300 else 1.0)
+    whole = in_steps(d, counts, 1 / largest if largest > 1e-300 else 1.0)
     name: str = method
     if whole is None and n <= MOST_ENUMERATED:
         p_value = _enumerated(np.repeat(d, counts), method)
@@ -249,7 +249,7 @@ def _flip(
     return total, float(sign_flip_test(whole, counts, method=method).p_value), name
 
 
-def _in_steps(d: FloatArray, counts: IntArray, unit: float) -> IntArray | None:
+def in_steps(d: FloatArray, counts: IntArray, unit: float) -> IntArray | None:
     """Return the numbers in steps that measure all of them exactly, if their sum is not too large.
 
     Steps are fractions of the given unit, of the largest number or of the smallest.

@@ -62,7 +62,11 @@ def power_means(
     This is the exact power of Student's paired t, and of two one-sided tests with it, for normal
     differences. With K = n / m clusters of size m, the variance of the mean is multiplied by
     1 + (m − 1) ICC, and t has K − 1 degrees of freedom. `fairstats.analyze` flips signs and uses t
-    with a cluster-robust variance, which have nearly the same power unless few units differ.
+    with a cluster-robust variance, which have nearly the same power unless few units differ. Its
+    interval then allows for larger differences than those observed. In simulations of levels from 1
+    to 5, with 4 units of five items, or 12, 20, 40 and 100 of one, of which 10 to 30% differ by 1,
+    equivalence is shown in 31, 61, 46, 79 and 80%, and planned are 96, 81, 79, 98 and 87%
+    (benchmarks/small_samples.py).
 
     References
     ----------

@@ -87,7 +87,9 @@ def preference_rates(
     crossed limits. ``p_value`` is for these raters: a sign-flip test with tasks as independent
     units. The d of a task is its ratings for one side minus those for the other. With one rating
     per task it is McNemar's test. If raters lean to different sides, it overstates the evidence for
-    other raters. Without any preference, both are 1.
+    other raters: with 3 to 5 raters whose log odds have a standard deviation of 1, it rejects in
+    about 30% at level 5% (100 simulations), and `crossed_p_value` in about 5%. Without any
+    preference, both are 1.
 
     A position difference also depends on the models, if one of them was shown first more often. The
     note gives how often the two were shown in the other order.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -18,6 +19,7 @@ from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha, check_whole
 from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval
+from fairstats.inference.unit_means import mean_over_units
 from fairstats.retrieval.variant_lists import Lists, open_retrievals
 
 _LISTS = ("benchmark", "benchmark_version", "retriever", "top_k", "attribute")
@@ -106,7 +108,9 @@ def retrieval_overlap(
         identical sets, including ``n_empty`` without any retrieved snippets. ``n_left_out`` is the
         number of the benchmark's other items. The limits are those of the bootstrap over items,
         without a seed (`fairstats.inference.item_bootstrap`), with items resampled with all their
-        variants. They take items for independent, also if the benchmark declares a cluster.
+        variants. If the benchmark's file of items has clusters, they are those of
+        `fairstats.inference.unit_means.unit_mean`. Clusters that only the answers have are unknown
+        here, and items count as independent.
 
     Raises
     ------
@@ -261,14 +265,15 @@ def _share(common: frozenset[str], union: frozenset[str]) -> Fraction:
 def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterator[Row]:
     items = _typed(list(_item_rows(lists, k, attribute)), ITEM_OVERLAP_COLUMNS)
     intervals: dict[bytes, Row] = {}
+    clusters = lists.benchmark.clusters
     for measure in MEASURES:
         values = items[measure].to_numpy(dtype=np.float64)
-        kinds, many = np.unique(values, return_counts=True)
         # The measures are equal for two variants, so the expensive step runs once.
         if values.tobytes() not in intervals:
-            found = bounded_mean_interval(kinds, many, alpha=alpha)
+            found = _mean(items.set_index("item_id")[measure], clusters, alpha)
             intervals[values.tobytes()] = _limits(found)
-        note = "" if len(kinds) < 3 else f"limits: overlaps rounded to 1/{STEPS:,}"
+        rounded = len(np.unique(values)) > 2 and not clusters
+        note = f"limits: overlaps rounded to 1/{STEPS:,}" if rounded else ""
         if absent := lists.absent(_variants(lists, attribute)):
             note = f"no snippets for {', '.join(' '.join(variant) for variant in absent)}"
         yield (
@@ -285,6 +290,19 @@ def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterato
                 "method_note": note,
             }
         )
+
+
+def _mean(values: pd.Series[float], clusters: Mapping[str, str], alpha: float) -> Estimate:
+    """Return the mean of the items' values, with limits over items, or over clusters if listed."""
+    numbers = values.to_numpy(dtype=np.float64)
+    if not (clusters and len(numbers)):
+        kinds, many = np.unique(numbers, return_counts=True)
+        return bounded_mean_interval(kinds, many, alpha=alpha)
+    # An item that is not listed is a cluster by itself.
+    units = np.array([clusters.get(str(item), f"\0{item}") for item in values.index])
+    once = np.ones(len(numbers), dtype=np.int64)
+    found = mean_over_units(numbers, once, units, limits=(0.0, 1.0), alpha=alpha)
+    return replace(found, n=np.asarray(len(numbers)))
 
 
 def _limits(found: Estimate) -> Row:
@@ -331,8 +349,8 @@ def text_overlap(
         number of items, ``n_pairs`` the number of pairs that count (one per sample), and
         ``n_identical`` the number with the same words. Left out are pairs with a missing reply
         (``n_missing``) and pairs in which neither reply has words (``n_without_words``). Limits are
-        those of the bootstrap over items, without a seed (`fairstats.inference.item_bootstrap`).
-        They take items for independent, also if the benchmark declares a cluster.
+        those of the bootstrap over items, without a seed (`fairstats.inference.item_bootstrap`), or
+        of `fairstats.inference.unit_means.unit_mean` if the benchmark declares a cluster.
 
     Raises
     ------
@@ -375,7 +393,7 @@ def text_overlap(
     words = _words(answers["answer_raw"])
     rows = [
         dict(zip(PAIR_COLUMNS, (*unit, attribute.name, *pair), strict=True))
-        | _pair(own, words, pair, alpha)
+        | _pair(own, words, pair, _clusters(own, known[str(unit[0])]), alpha)
         for unit, of_unit in answers.groupby(list(UNIT_COLUMNS), sort=True)
         for attribute in known[str(unit[0])].attributes.values()
         if len(own := of_unit[of_unit["attribute"] == attribute.name])
@@ -420,8 +438,19 @@ def _words(replies: pd.Series) -> dict[str, list[str]]:
     return {text: tokenizer.tokenize(text) for text in replies.dropna().astype("str").unique()}
 
 
+def _clusters(own: pd.DataFrame, benchmark: Benchmark) -> Mapping[str, str]:
+    """Return the declared cluster of each item, from the benchmark's files or the answers."""
+    if benchmark.cluster is None or benchmark.clusters or "cluster" not in own:
+        return benchmark.clusters
+    return dict(zip(own["item_id"].astype("str"), own["cluster"].astype("str"), strict=True))
+
+
 def _pair(
-    own: pd.DataFrame, words: Mapping[str, list[str]], pair: tuple[str, str], alpha: float
+    own: pd.DataFrame,
+    words: Mapping[str, list[str]],
+    pair: tuple[str, str],
+    clusters: Mapping[str, str],
+    alpha: float,
 ) -> Row:
     item = ["item_id", "sample"]
     sides = [
@@ -435,7 +464,7 @@ def _pair(
     scores = pd.Series([rouge_l(a, b) for a, b in found], index=there.index, dtype="float64")[said]
     # Average over the samples of an item.
     means = scores.groupby(level="item_id").mean().clip(0.0, 1.0)
-    return _limits(bounded_mean_interval(means.to_numpy(), alpha=alpha)) | {
+    return _limits(_mean(means, clusters, alpha)) | {
         "measure": ROUGE_L,
         "n_pairs": len(scores),
         "n_identical": sum(a == b for a, b in found if a),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -24,12 +23,15 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("equivalence", (30, 5, 0.2, 0.2), "equivalent"),
         ("alpha", (30, 3, 0.1), "coverage"),
         ("changes", (100, (0.02, 0.03)), "coverage"),
-        ("controls", (60, 0.03, (1, 6)), "rejected"),
+        ("samples", (40, 0.9, 3.0), "accuracy"),
+        ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
+        ("planned", (400, 1, 0.2, 0.05), "equivalent"),
+        ("regression", (6, "5", 1, 0.6), "group"),
     ],
 )
 def test_the_simulation_is_that_of_the_script(figure, design, measured):
     found = getattr(benchmark_script("small_samples"), figure)(*design, 100)
-    values = np.hstack(design).tolist()
+    values = [x for part in design for x in (part if isinstance(part, tuple) else (part,))]
     names = list(found)[: len(values)]
     (row,) = [row for row in SMALL[figure] if [row[name] for name in names] == values]
     assert found[measured] == pytest.approx(row[measured], abs=0.1)
@@ -45,13 +47,32 @@ def test_changes_cover_where_the_bootstrap_does_not():
     assert rows["bootstrap"].min() < 0.81
 
 
-def test_one_pair_and_two_controls_hold_and_others_do_not():
+def test_controls_of_one_pair_hold_and_others_do_not():
     rows = pd.DataFrame(SMALL["controls"])
-    held = (rows["pairs"] == 1) & (rows["controls"] <= 2)
-    assert rows.loc[held, "coverage"].min() > 0.94
-    assert rows.loc[held, "rejected"].max() < 0.06
-    assert rows["coverage"].min() > 0.84
-    assert 0.15 < rows["rejected"].max() < 0.16
+    held = rows["control_groups"] == 2
+    assert rows.loc[held, "rejected"].max() < 0.065
+    assert rows["coverage"].min() >= 0.95
+    assert 0.1 < rows["rejected"].max() < 0.12
+
+
+def test_three_samples_cover_unless_a_rate_is_near_1():
+    rows = pd.DataFrame(SMALL["samples"])
+    assert rows[["cohens_h", "cfr", "only_a"]].min().min() > 0.94
+    assert rows["accuracy"].min() > 0.915
+
+
+def test_planned_power_of_equivalence_needs_units_that_differ():
+    rows = pd.DataFrame(SMALL["planned"])
+    short = (rows["planned"] - rows["equivalent"]).where(rows["clusters"] > 4)
+    many = rows["clusters"] * rows["differing"] >= 40
+    assert short[many].max() < 0.02
+    assert 0.05 < short[~many].min() < short.max() < 0.33
+
+
+def test_regressions_over_few_clusters_keep_their_level():
+    rows = pd.DataFrame(SMALL["regression"])
+    assert rows["group"].between(0.015, 0.08).all()
+    assert rows["covariate"].max() < 0.105
 
 
 def test_equivalence_at_the_margin_is_rarer_than_one_in_eleven():

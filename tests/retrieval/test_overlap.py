@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.inference.intervals import wilson
 from fairstats.retrieval.overlap import (
@@ -347,6 +348,42 @@ def test_samples_of_an_item_are_one_item():
     row = text_overlap(answers).iloc[0]
     assert (row["n"], row["n_pairs"], row["n_identical"]) == (2, 4, 3)
     assert row["estimate"] == pytest.approx((0.5 + 1) / 2)
+
+
+@pytest.fixture(scope="module")
+def patients(benchmark_file):
+    """Return a benchmark with two items of each of ten patients, and its name."""
+    keys = "item_id,answer_key,patient\n" + "".join(f"item-{i},A,{i % 10}\n" for i in range(20))
+    missing = 'missing = "available"\ncluster = "patient"'
+    return load_benchmark(benchmark_file(keys=keys, missing=missing))
+
+
+def test_a_second_equal_item_of_each_patient_narrows_no_limits(patients):
+    replies = [("a b", "a b"), ("a b", "c d"), ("a b", "a c"), ("a", "a")] * 2 + [("a", "b")] * 2
+    unit = {"benchmark": patients.name}
+    one, two = (
+        text_overlap(said(*replies * copies, **unit), benchmarks=[patients]).iloc[0]
+        for copies in (1, 2)
+    )
+    lists = {
+        (f"item-{item}", "race", group): text
+        for item in range(20)
+        for group, text in zip(
+            ("white", "black", "asian"), ("ab", "ab" if item % 2 else "cd", "ab"), strict=True
+        )
+    }
+    whole = retrievals_of(lists, **unit)
+    half = whole[whole["item_id"].isin([f"item-{item}" for item in range(10)])]
+    first, both = (
+        row_of(
+            retrieval_overlap(own, benchmarks=[patients]), attribute="race", measure="iou", top_k=2
+        )
+        for own in (half, whole)
+    )
+    for few, many in ((one, two), (first, both)):
+        assert (few["n"], many["n"]) == (10, 20)
+        same = ["estimate", "ci_low", "ci_high", "ci_method"]
+        assert few[same].tolist() == pytest.approx(many[same].tolist())
 
 
 def test_every_unit_and_pair_has_a_row(demo):
