@@ -32,7 +32,7 @@ MOSAIC = "mosaic"
 SNAPSHOT = "shared_snapshot"
 #: An answer is unexpected if its expected probability is below this, and its share among other
 #: models is below the second.
-UNEXPECTED, POPULAR = 0.35, 0.4
+UNEXPECTED, POPULAR = 0.35, 0.5
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
 #: each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and GPT-4o, of one
 #: provider). With few other models, or few errors of theirs on a variant, usual wrong answers are
