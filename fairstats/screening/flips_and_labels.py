@@ -151,9 +151,10 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     note = (
         f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
         f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
-        f"median of other models is {usual:.2f}, without {left_out:,} items whose "
-        "key is doubtful."
+        f"median of other models is {usual:.2f}."
     )
+    if left_out:
+        note += f" Left out: {left_out:,} items with a doubtful key."
     question = (
         "Does the model see the group, was each version answered separately, were others sampled "
         "at a higher temperature, and are there wrong keys that it does not follow?"
