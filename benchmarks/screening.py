@@ -3,7 +3,7 @@
 ``python benchmarks/screening.py ANSWERS... BENCHMARKS...`` takes folders of honest answer sets,
 e.g. those that ``fairstats fetch`` and ``fairstats import`` write, and files of their benchmarks.
 It also draws honest sets from item response theory, in every combination of `GRID`. It writes
-benchmarks/results/screening.json and prints the tables of docs/screening.md.
+benchmarks/results/screening.json and prints the tables of docs/screening-rates.md.
 """
 
 from __future__ import annotations

@@ -30,8 +30,9 @@ COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"
 MOSAIC = "mosaic"
 SNAPSHOT = "shared_snapshot"
-#: An answer is unexpected if its expected probability is below this.
-UNEXPECTED = 0.35
+#: An answer is unexpected if its expected probability is below this, and its share among other
+#: models is below the second.
+UNEXPECTED, POPULAR = 0.35, 0.5
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
 #: each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and GPT-4o, of one
 #: provider). With few other models, or few errors of theirs on a variant, usual wrong answers are
@@ -189,7 +190,7 @@ def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
 
     def compute() -> tuple[float, Bools, Bools]:
         expected = _letter_probabilities(sheet, sheet, panel.others(sheet), _habits(sheet, panel))
-        unexpected = np.asarray(sheet.answered & (expected < UNEXPECTED))
+        unexpected = sheet.answered & _is_unexpected(expected, sheet, panel.others(sheet))
         unusual = np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
         return float(expected[unexpected].sum()), unexpected, unusual
 
@@ -333,7 +334,8 @@ def overlap(
     As in Wollack's ω, the answers of one sheet are fixed, and each is repeated by the other with
     the probability that the other gives this letter. This probability comes from the letter's
     popularity among other models, and from the accuracy of the repeating sheet. Only answers with a
-    probability below `UNEXPECTED` count, since models share the others anyway.
+    probability below `UNEXPECTED`, and a popularity below `POPULAR`, count: models share the others
+    anyway.
     """
     layout = usual.layout
     both = one.answered & two.answered
@@ -342,7 +344,7 @@ def overlap(
     whole = (same | ~both).all(axis=1)
     for source, copier, habit in ((one, two, habits[1]), (two, one, habits[0])):
         expected = _letter_probabilities(copier, source, usual, habit)
-        unexpected = both & (expected < UNEXPECTED)
+        unexpected = both & _is_unexpected(expected, source, usual)
         excess += np.where(unexpected, same - expected, 0).sum(axis=1)
         room += np.where(unexpected, 1 - expected, 0).sum(axis=1)
         unusual = unexpected.any(axis=1) & _varies(source, both)
@@ -351,6 +353,19 @@ def overlap(
     wrong = both & ~layout.correct(one) & ~layout.correct(two)
     same_wrong = float(same[wrong].mean()) if wrong.any() else np.nan
     return Overlap(same_wrong, excess, room, repeated_items, unusual_items)
+
+
+def _is_unexpected(expected: FloatArray, source: Sheet, usual: Popularity) -> Bools:
+    """Check which answers are unexpected; those that many others give are not, if keys are wrong.
+
+    If second versions suggest an answer, models that follow it share their changes to it.
+    """
+    popular = take(usual.smoothed, source.places)
+    unexpected = np.asarray((expected < UNEXPECTED) & (popular < POPULAR))
+    if usual.layout.benchmark.swayed_by:
+        for _, first, second in usual.layout.pairs:
+            unexpected[:, second] &= source.letters[:, second] == source.letters[:, first]
+    return unexpected
 
 
 def _varies(sheet: Sheet, there: Bools) -> Bools:

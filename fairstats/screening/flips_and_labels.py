@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -13,7 +14,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import NO_ANSWER, Bools, Layout, Panel, Sheet
 from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -39,6 +40,9 @@ ALONE = 0.5
 #: 0.09 in released sets of one version, and 0.12 to 0.15 in simulated ones of any accuracy, with
 #: their sampling error.
 SPREAD = 0.15
+#: The key of an item is doubtful if other models give it one other letter as often as this part of
+#: their accuracy.
+DOUBTFUL = 0.9
 #: Least share of changes in the usual direction minus that in the opposite one, in other models. If
 #: they share less, the check says little.
 SHARED_DIRECTION = 0.2
@@ -123,8 +127,9 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     below 1; that of an honest set is expected to vary about the median of other models, by
     `SPREAD` or as much as theirs. Flips of one item come together, so there are fewer independent
     events: their number has a Poisson law with the dispersion of other models, and its mean a
-    gamma law. Together that is a negative binomial law, which also holds for few flips. It is never
-    more than a question: a model may truly ignore the group.
+    gamma law. Together that is a negative binomial law, which also holds for few flips. Items with
+    a doubtful key are left out: a strong model gives one letter, the right one, where the key is
+    wrong. It is never more than a question: a model may truly ignore the group.
     """
     layout = panel.layout
     values = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
@@ -142,11 +147,14 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     events = usual * expected.sum() / size
     p = scipy.stats.nbinom.cdf(np.ceil(flips.sum() / size), shape, shape / (shape + events))
     value = float(flips.sum() / expected.sum())
+    left_out = np.count_nonzero(_doubtful(sheet, panel))
     note = (
         f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
         f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
         f"median of other models is {usual:.2f}."
     )
+    if left_out:
+        note += f" Left out: {left_out:,} items with a doubtful key."
     question = (
         "Does the model see the group, was each version answered separately, were others sampled "
         "at a higher temperature, and are there wrong keys that it does not follow?"
@@ -257,11 +265,29 @@ def _differing(sheet: Sheet, layout: Layout) -> tuple[Places, Places, Bools, Boo
 
 
 def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
-    """Return flips by item, and those that its accuracy predicts for independent answers."""
+    """Return flips by item, and those that its accuracy predicts for independent answers.
+
+    Items with a doubtful key count as not answered.
+    """
+
+    def without_doubtful() -> Sheet:
+        kept = np.where(_doubtful(sheet, panel)[:, None], NO_ANSWER, sheet.letters)
+        return replace(sheet, letters=kept.astype(sheet.letters.dtype))
+
+    sheet = panel.once(("without doubtful keys", id(sheet)), without_doubtful)
     a, b, there, differ = _differing(sheet, panel.layout)
     right = expected_correct(sheet, panel)
     expected = right[:, a] * (1 - right[:, b]) + right[:, b] * (1 - right[:, a])
     return differ.sum(axis=1).astype(np.float64), np.where(there, expected, 0).sum(axis=1)
+
+
+def _doubtful(sheet: Sheet, panel: Panel) -> Bools:
+    """Return the items to which others give one other letter about as often as usually the key."""
+    given = panel.others(sheet).counts.sum(axis=1)
+    total, is_key = given.sum(axis=1), panel.layout.key[:, None] == np.arange(given.shape[1])
+    accuracy = given[is_key].sum() / max(total.sum(), 1e-9)
+    most = np.where(is_key, 0, given).max(axis=1, initial=0)
+    return np.asarray((most > 0) & (most >= DOUBTFUL * accuracy * total))
 
 
 def relative_flips(sheet: Sheet, panel: Panel) -> float | None:

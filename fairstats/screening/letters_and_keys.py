@@ -14,7 +14,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.screening.answer_sheets import Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -32,6 +32,8 @@ MARKS = "stored_marks"
 #: Agreement with another item's key above that of unrelated answers: what popular wrong answers can
 #: give an honest set, and from where a set is blocked.
 EXCESS, EXCESS_BLOCK = 0.05, 0.1
+#: Level of the test that items next to each other in the moved order are both moved.
+CHAINS = 0.001
 #: What to ask about answers in the rows of other items.
 ROWS_MOVED = "Is each answer in the row of its item, and are letters counted from the same start?"
 #: Share of the largest possible difference between the letters of answers and of keys. Three of 43
@@ -62,8 +64,8 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     The limit is `EXCESS` above; for renamed letters also above the agreement with the key itself.
     The p-value of the highest agreement is multiplied by the number of
     rotations and renamings. Answers that fit the keys of other items better than their own, by far,
-    are no model's answers. If only every second or third item does so, it may be the negation of
-    its neighbour, and the model ignores negations.
+    are no model's answers, unless these items are statements and the others their negations, which
+    the model ignores, see `_chained`.
     """
     layout, options = panel.layout, panel.layout.options
     if options < 2:
@@ -97,17 +99,27 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     mean = float(means[best] / total)
     # Renamed letters may be an honest habit if options are in an order, e.g. one level too severe.
     moved_rows = (
-        best < n - 1 and value > own and _in_every_part(given, key, best + 1, mean + EXCESS_BLOCK)
+        best < n - 1
+        and value >= max(own, mean + EXCESS_BLOCK)
+        and _chained(given, layout.key, best + 1)
     )
     worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
     return Finding(ALIGNMENT, value, mean + EXCESS, p, worst, note, ROWS_MOVED)
 
 
-def _in_every_part(given: FloatArray, key: FloatArray, shift: int, limit: float) -> bool:
-    """Check that every second and every third item agree with the moved key to this limit."""
-    agree, answers = (given * np.roll(key, -shift, axis=0)).sum(axis=1), given.sum(axis=1)
-    parts = [slice(start, None, step) for step in (2, 3) for start in range(step)]
-    return all(0 < limit * answers[part].sum() <= agree[part].sum() for part in parts)
+def _chained(given: FloatArray, key: Codes, shift: int) -> bool:
+    """Check that answers are moved in chains of three items, by an exact sign test.
+
+    A model that ignores negations gives a negation the answer of its statement, but the statement
+    its key. So if an item has another key than the item whose key it fits, and that one another
+    than the next, then at most one of the two is moved, wherever statements and negations are.
+    """
+    items, other = np.arange(len(key)), np.roll(key, -shift)
+    known = (key >= 0) & (other >= 0) & (key != other)
+    votes = np.where(known, np.sign(given[items, other] - given[items, key]), 0)
+    pairs = votes + np.roll(votes, -shift)
+    both, mixed = (pairs == 2).sum(), ((pairs == 0) & (votes != 0)).sum()
+    return bool(scipy.stats.binom.sf(both - 1, both + mixed, 0.5) < CHAINS)
 
 
 def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:

@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 #: The values of the column `flag`.
 FLAGS = {"ok", "look", "block", "not_checked"}
 PAGE = (ROOT / "docs" / "screening.md").read_text(encoding="utf-8")
+RATES = (ROOT / "docs" / "screening-rates.md").read_text(encoding="utf-8")
 
 
 def row_of(check: str) -> list[str]:
@@ -76,6 +77,9 @@ def test_page_gives_the_limits_of_the_code():
     assert row_of("mosaic")[4].startswith(f"{copied.MOSAIC_LIMIT:.0%}")
     assert row_of("group_labels")[4].startswith("half")
     assert flips.LABELS == 0.5
+    assert f"at least {flips.DOUBTFUL:.0%} as often" in PAGE
+    assert f"a probability below {copied.UNEXPECTED} count" in PAGE
+    assert copied.POPULAR == 0.5
     assert f"below {findings.LOOK_LEVEL}." in PAGE
     assert f"below {findings.BLOCK_LEVEL:.0e}.".replace("e-0", "e-") in PAGE
 
@@ -88,6 +92,6 @@ def test_page_has_the_tables_of_the_last_measurement():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     found = json.loads(script.RESULTS.read_text(encoding="utf-8"))
-    assert script.honest_table(found["honest"]) in PAGE
-    assert script.simulated_table(found["simulated"]) in PAGE
-    assert script.partial_table(found["partial"]) in PAGE
+    assert script.honest_table(found["honest"]) in RATES
+    assert script.simulated_table(found["simulated"]) in RATES
+    assert script.partial_table(found["partial"]) in RATES

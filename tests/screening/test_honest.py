@@ -11,6 +11,7 @@ from fairstats.screening.answer_sheets import Panel, Sheet
 from fairstats.screening.copied_answers import check_copying
 from fairstats.screening.findings import ASKING
 from tests.screening.honest_models import (
+    WRONG_KEYS,
     boards,
     draw_items,
     draw_letters,
@@ -98,3 +99,46 @@ def test_two_models_that_are_nearly_always_right_are_no_copies_if_keys_are_wrong
     )
     panel = Panel(replace(items.layout, key=key), sheets, sheets)
     assert "block" not in flags_of(sheets[0], panel).values()
+
+
+@pytest.mark.parametrize("accuracy", [(0.75, 0.85), (0.88, 0.92)])
+def test_strong_models_beside_weaker_ones_are_not_asked_about_if_keys_are_wrong(accuracy):
+    """They give the right letter to all versions, and so do most of the others."""
+    rng, asked_about = np.random.default_rng(8), 0
+    for _ in range(4):
+        items = draw_items(simulated_benchmark(800, 4, rng=rng), rng=rng)
+        key = ((items.layout.key + (rng.random(800) < WRONG_KEYS)) % 4).astype(np.int8)
+        levels = [*rng.uniform(0.985, 0.995, 2), *rng.uniform(*accuracy, 6)]
+        sheets = tuple(
+            Sheet(f"m{number}", "plain", 0, draw_letters(items, level, rng=rng))
+            for number, level in enumerate(levels)
+        )
+        panel = Panel(replace(items.layout, key=key), sheets, sheets)
+        asked_about += sum(bool({*flags_of(one, panel).values()} & {*ASKING}) for one in sheets[:2])
+    assert asked_about <= 1
+
+
+@pytest.mark.parametrize(("copied", "flags"), [(0.0, {"ok"}), (1.0, {"block"})])
+def test_models_that_follow_suggested_answers_are_no_copies(copied, flags):
+    rng = np.random.default_rng(9)
+    benchmark = replace(
+        simulated_benchmark(300, 4, rng=rng), slanted=True, swayed_by="a suggested wrong answer"
+    )
+    items = draw_items(benchmark, rng=rng)
+    layout = items.layout
+    suggested = (layout.key + rng.integers(1, 4, 300)) % 4
+    second = np.isin(np.arange(items.sway.shape[1]), [b for _, _, b in layout.pairs])
+
+    def answers(name: str, follows: float) -> Sheet:
+        letters = draw_letters(items, 0.8, rng=rng)
+        taken = second & (rng.random(letters.shape) < follows)
+        return Sheet(name, "plain", 0, np.where(taken, suggested[:, None], letters).astype(np.int8))
+
+    one, two = answers("one", 0.8), answers("two", 0.8)
+    taken = rng.random(one.letters.shape) < copied
+    two = replace(two, letters=np.where(taken, one.letters, two.letters).astype(np.int8))
+    sheets = (one, two, *(answers(f"m{n}", rng.uniform(0, 0.3)) for n in range(6)))
+    found = {
+        flags_of(sheet, Panel(layout, sheets, sheets))["copied_answers"] for sheet in (one, two)
+    }
+    assert found == flags

@@ -77,24 +77,33 @@ def test_alignment_names_the_number_of_items(demo, shift):
 
 
 @pytest.mark.parametrize("accuracy", [0.6, 0.9, 1.0])
-@pytest.mark.parametrize("times", [1, 2])
-def test_model_that_ignores_negations_is_not_blocked(demo, times, accuracy):
-    """Each statement, once or twice, is followed by its negation, with the opposite key."""
-    last = np.arange(600) % (times + 1) == times
-    key = np.repeat(RNG.integers(0, 2, 600 // (times + 1)), times + 1) ^ last
-    two = replace(demo, options=("A", "B"))
-    layout = Layout(two, "1", tuple(map(str, range(600))), key.astype(np.int8))
+@pytest.mark.parametrize(
+    ("statements", "most"), [(1, 1), (1, 2), (1, 3), (2, 1), (2, 3)], ids=lambda n: str(n)
+)
+@pytest.mark.parametrize("items", [200, 600, 1600])
+def test_model_that_ignores_negations_is_not_blocked(demo, statements, most, items, accuracy):
+    """So many statements, once or up to `most` times, come before their negations."""
+    for keys, varies in product(("random", "alternating"), (False, True)):
+        key: list[int] = []
+        negated: list[bool] = []
+        while len(key) < items:
+            own = RNG.integers(0, 2, statements)
+            if keys == "alternating":
+                own = (sum(negated) + np.arange(statements)) % 2
+            times = RNG.integers(1, most + 1) if varies else most
+            key += [*np.tile(own, times), *(1 - own)]
+            negated += [*[False] * statements * times, *[True] * statements]
+        n = len(key)
+        two = replace(demo, options=("A", "B"))
+        layout = Layout(two, "1", tuple(map(str, range(n))), np.array(key, dtype=np.int8))
 
-    def answers(ignored: float) -> Sheet:
-        negated = last & (RNG.random(600) < ignored)
-        wrong = RNG.random((600, 8)) >= accuracy
-        letters = key[:, None] ^ negated[:, None] ^ wrong
-        return Sheet("m", "plain", 0, letters.astype(np.int8))
-
-    others = tuple(replace(answers(0.05), model=f"m{n}") for n in range(3))
-    found = check_alignment(answers(1), Panel(layout, (), others))
-    assert found.worst == "look"
-    assert "the item 1 earlier" in found.note
+        sheets = []
+        for ignored in (1, 0.05, 0.05, 0.05):
+            flipped = np.array(negated) & (RNG.random(n) < ignored)
+            letters = layout.key[:, None] ^ flipped[:, None] ^ (RNG.random((n, 8)) >= accuracy)
+            sheets.append(Sheet(f"m{len(sheets)}", "plain", 0, letters.astype(np.int8)))
+        found = check_alignment(sheets[0], Panel(layout, (), tuple(sheets[1:])))
+        assert found.worst == "look", (keys, varies)
 
 
 @pytest.mark.parametrize(("items", "accuracy"), [(24, 1.0), (40, 0.9), (61, 0.9)])
