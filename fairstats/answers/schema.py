@@ -62,15 +62,15 @@ _AFTER = (
     r"(?:[(\[{<,;:|/·•\uff08\uff3b\uff0c\uff1b\uff1a\uff5c\u2012-\u2015\u2212]|\s-|-\s)"
     r"\s*(?:(?:no|not)\s)?"
 )
-_NO_PLACE = r"[\s-](?:person|gen|generation|attempt|run|try|version|edition|prompt|round|party)\b"
 # A name can contain a rank (Rank1-7B). Adapters have larger ones than those that flatter.
 _RESULT = (
-    rf"{_AFTER}#\s*\d|{_AFTER}\d+(?:st|nd|rd|th)\b(?!{_NO_PLACE})"
+    rf"{_AFTER}#\s*\d|{_AFTER}\d+(?:st|nd|rd|th)(?:\W*$|[)\]]|\W(?:place|rank)\b)"
     rf"|{_AFTER}(?:equivalent|disparity|inconclusive|win.win|lose.lose|may.be.best)\b"
     rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*[1-3](?!\d)"
 )
 # A name must not be read as the rank or the verdict in the cell next to it.
 _VERDICT = r"(?:equivalent|disparity|inconclusive|unclear|win[\W_]?win|lose[\W_]?lose|may.be.best)"
+_NO_PLACE = r"[\s-](?:person|gen|generation|attempt|run|try|version|edition|prompt|round|party)\b"
 _POSES = (
     rf"^\W*(?:#|no|nr|n[°º]|number)\W*\d+\b(?!-)|^\W*\d+(?:st|nd|rd|th)\b(?!{_NO_PLACE})"
     r"|^\W*\d+\s*(?:[)\]|:,;](?!\d)|\.\s|\s[\u2012-\u2015\u2212-]\s|[\u2012-\u2015\u2212]\s*\d)"
