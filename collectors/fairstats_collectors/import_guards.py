@@ -143,7 +143,8 @@ class Guards:
             return
         for record, key in zip(kept, answers["answer_key"], strict=True):
             used = {name for column in answers for name in self.mapped.sources_of(record, column)}
-            self.fields |= self.mapped.sources_of(record, "answer")
+            of_answer = self.mapped.sources_of(record, "answer")
+            self.fields |= of_answer or self.mapped.sources_of(record, "answer_raw")
             for name, value in record.fields.items():
                 if name in used or value is None or value == "":
                     continue
