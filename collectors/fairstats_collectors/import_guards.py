@@ -183,9 +183,9 @@ class Guards:
         for field_name, values in self.mapped.where.items():
             message = f"only records with {field_name} = {listed(values, 'or')}"
             warnings.warn(message, Note, stacklevel=2)
-        for (column, name), texts in self.called.items():
-            if len(texts) > 1:
-                message = f"{column} {name!r} is {listed(sorted(texts))} in the files"
+        for (column, name), given in self.called.items():
+            if len(given) > 1:
+                message = f"{column} {name!r} is {listed(sorted(given))} in the files"
                 warnings.warn(message, Note, stacklevel=2)
         if self.told:
             texts = [

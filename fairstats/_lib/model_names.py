@@ -149,9 +149,10 @@ def _dated(words: list[str]) -> tuple[list[str], str] | None:
 def same_model(one: str, other: str) -> bool:
     """Return whether two names may be of the same model, or of a model and its snapshot.
 
-    Letter case, blanks, punctuation, the order of words, look-alikes (see `fold_name`), the provider before or after
-    the name, the date of a snapshot, the size of its thinking or the format of its weights at the
-    end, fine-tuning, and remarks (in parentheses, after a comma, or with "via") make no difference.
+    Letter case, blanks, punctuation, the order of words, look-alikes (see `fold_name`), the
+    provider before or after the name, the date of a snapshot, the size of its thinking, the format
+    of its weights or the number of a run at the end, fine-tuning, and remarks (in parentheses,
+    after a comma, or with "via") make no difference.
     Two different dates do, and remarks if both names have one.
 
     Examples

@@ -369,10 +369,10 @@ class Benchmark:
             found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")
         if self.kind.name == "level":
             values = list(self.values.values())
-            steps = [high - low for low, high in pairwise(values)]
+            gaps = [high - low for low, high in pairwise(values)]
             # Smaller differences are rounding error.
-            if max(steps) - min(steps) > 1e-9 * (values[-1] - values[0]):
-                found.append(f"levels are {min(steps):g} to {max(steps):g} apart")
+            if max(gaps) - min(gaps) > 1e-9 * (values[-1] - values[0]):
+                found.append(f"levels are {min(gaps):g} to {max(gaps):g} apart")
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
         keyed = len(self.answer_keys)

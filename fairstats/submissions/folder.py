@@ -242,10 +242,12 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
         message = f"but the answers have {there}"
         problems.append(Problem(path, message, "correct one of them", column=key, value=str(value)))
 
-    for key, told in (("model", declared.model), ("snapshot", declared.snapshot)):
+    names = {"model": [declared.model], "snapshot": [declared.snapshot]}
+    names["snapshot"] += declared.snapshot.split(", ")
+    for key, known in names.items():
         for value in _values(answers, key):
-            if value != told and (key == "model" or value not in told.split(", ")):
-                differs(key, told, repr(value))
+            if value not in known:
+                differs(key, known[0], repr(value))
     answered = answers[answers["answer"].notna()]
     stated = answered["snapshot"].notna().all() if "snapshot" in answered else False
     if declared.snapshot != NOT_KNOWN and not stated:
