@@ -53,6 +53,8 @@ class Guards:
         How often each column, text and meaning was translated.
     called : dict
         What the files call each model and strategy.
+    origins : Counter
+        How many answers are from which field, except for columns of groups.
     right, answers : int
         The answers that are their key, and all.
     fields : set of str
@@ -66,6 +68,7 @@ class Guards:
     given_as: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     told: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     called: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    origins: Counter[str] = field(default_factory=Counter)
     right: int = 0
     answers: int = 0
     fields: set[str] = field(default_factory=set)
@@ -129,6 +132,8 @@ class Guards:
                     self.called[column, name].add(plain_number(text))
         own = zip(kept, answers["attribute"], answers["group"], strict=True)
         for record, attribute, group in own:
+            if not record.columns:
+                self.origins[" and ".join(sorted(self._of_answer(record)))] += 1
             text = _group_source(record, attribute, group, self.mapped)
             label = self.mapped.benchmark.attributes[attribute].groups[group]
             # "black" is a word of "Answer black", and not of "white_run2".
@@ -143,8 +148,7 @@ class Guards:
             return
         for record, key in zip(kept, answers["answer_key"], strict=True):
             used = {name for column in answers for name in self.mapped.sources_of(record, column)}
-            of_answer = self.mapped.sources_of(record, "answer")
-            self.fields |= of_answer or self.mapped.sources_of(record, "answer_raw")
+            self.fields |= self._of_answer(record)
             for name, value in record.fields.items():
                 if name in used or value is None or value == "":
                     continue
@@ -155,6 +159,10 @@ class Guards:
                 )
                 possible, differs = self.others.get(name, (True, False))
                 self.others[name] = possible and option is not None, differs or option != key
+
+    def _of_answer(self, record: Record) -> set[str]:
+        of = self.mapped.sources_of(record, "answer")
+        return of or self.mapped.sources_of(record, "answer_raw")
 
     def problems(self) -> Iterator[Problem]:
         """Report options that become one answer, and a field of the keys in place of answers."""
@@ -183,6 +191,11 @@ class Guards:
         for field_name, values in self.mapped.where.items():
             message = f"only records with {field_name} = {listed(values, 'or')}"
             warnings.warn(message, Note, stacklevel=2)
+        origins = [
+            f"{name} ({counted(rows, 'row')})" for name, rows in self.origins.items() if name
+        ]
+        if len(origins) > 1:
+            warnings.warn(f"answers are from {listed(origins)}", Note, stacklevel=2)
         for (column, name), given in self.called.items():
             if len(given) > 1:
                 message = f"{column} {name!r} is {listed(sorted(given))} in the files"

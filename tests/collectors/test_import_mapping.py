@@ -458,6 +458,16 @@ def test_it_is_told_that_several_models_become_one(tmp_path):
         import_table(table, benchmark="demo", values={"model": {"a": "m", "b": "m"}})
 
 
+def test_it_is_told_if_answers_are_from_several_fields(tmp_path):
+    rows = [{"item_id": f"demo-{i:02}", "group": "white", "reply": "A"} for i in (1, 2)]
+    rows[1]["hint"] = "B"
+    table, layout = tmp_path / "t.jsonl", tmp_path / "hints.toml"
+    table.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    layout.write_text('benchmark = "demo"\n[map]\nanswer = ["hint", "reply"]\n')
+    with pytest.warns(Note, match=r"^answers are from reply \(1 row\) and hint \(1 row\)$"):
+        import_table(table, layout=layout, constants={"model": "m"})
+
+
 def test_keys_of_another_name_are_not_answers(tmp_path, demo):
     """A perfect model has such answers too, but no other field could be its answers."""
     items = [*demo.answer_keys.items()]
