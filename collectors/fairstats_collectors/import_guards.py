@@ -54,7 +54,7 @@ class Guards:
     called : dict
         What the files call each model and strategy.
     origins : Counter
-        How many answers are from which field, except for columns of groups.
+        How many answers are from which fields, except for columns of groups.
     right, answers : int
         The answers that are their key, and all.
     fields : set of str
@@ -132,8 +132,10 @@ class Guards:
                     self.called[column, name].add(plain_number(text))
         own = zip(kept, answers["attribute"], answers["group"], strict=True)
         for record, attribute, group in own:
-            if not record.columns:
-                self.origins[" and ".join(sorted(self._of_answer(record)))] += 1
+            origin = self._of_answer(record)
+            # Columns of groups hold answers too, and importers fill the fields of these names.
+            if not record.columns and origin.isdisjoint(("answer", "answer_raw")):
+                self.origins[" and ".join(sorted(origin))] += 1
             text = _group_source(record, attribute, group, self.mapped)
             label = self.mapped.benchmark.attributes[attribute].groups[group]
             # "black" is a word of "Answer black", and not of "white_run2".
@@ -230,9 +232,8 @@ class Guards:
 
 def _group_source(record: Record, attribute: str, group: str, mapped: Mapped) -> str:
     """Return the text of the file that says which group an answer is of, or its column."""
-    for column in ("answer", "answer_raw"):
-        if column in record.columns:
-            return record.columns[column]
+    if "group" in record.columns:
+        return record.columns["group"]
     for one in mapped.declared.variants:
         if (one.attribute, one.group) == (attribute, group) and has_values(
             record.fields, one.where
