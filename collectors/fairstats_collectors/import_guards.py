@@ -7,6 +7,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,15 @@ from fairstats._lib.formatting import counted, listed
 from fairstats._lib.problems import Note, Problem, first_of, keyword
 from fairstats._lib.records import Record
 from fairstats_collectors.import_mapping import Mapped
-from fairstats_collectors.mapping_files import ABSENT, Limits, field_names, plain_number, value_at
+from fairstats_collectors.mapping_files import (
+    ABSENT,
+    Limits,
+    field_names,
+    found,
+    has_values,
+    plain_number,
+    value_at,
+)
 
 # Rows that spreadsheets have below a table.
 _TOTAL = re.compile("(?:(?:grand |sub)?total|sum|mean|average)s?:?", re.IGNORECASE)
@@ -25,6 +34,7 @@ _FEWEST = 20
 # The columns whose translations change what an answer is.
 _TOLD = ("answer", "status", "answer_key")
 _LONGEST = 200
+_MOST_TOLD = 30
 
 
 @dataclass
@@ -41,6 +51,10 @@ class Guards:
         The options that the files have for each option that translated values make of them.
     told : Counter
         How often each column, text and meaning was translated.
+    called : dict
+        What the files call each model and strategy.
+    origins : Counter
+        How many answers are from which fields, except for columns of groups.
     right, answers : int
         The answers that are their key, and all.
     fields : set of str
@@ -53,6 +67,8 @@ class Guards:
     paths: list[str] = field(default_factory=list)
     given_as: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     told: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    called: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    origins: Counter[str] = field(default_factory=Counter)
     right: int = 0
     answers: int = 0
     fields: set[str] = field(default_factory=set)
@@ -109,7 +125,22 @@ class Guards:
                     self.told[column, text, told[text]] += 1
 
     def check(self, kept: Sequence[Record], answers: pd.DataFrame) -> None:
-        """Count the answers of a file that are their key; look for other fields of answers."""
+        """Count answers by where they are from; look for keys in place of answers."""
+        for column in ("model", "strategy"):
+            for record, name in zip(kept, answers[column], strict=True):
+                if isinstance(text := field_value(record, column, self.mapped), str | int | float):
+                    self.called[column, name].add(plain_number(text))
+        own = zip(kept, answers["attribute"], answers["group"], strict=True)
+        for record, attribute, group in own:
+            origin = self._of_answer(record)
+            # Columns of groups hold answers too, and importers fill the fields of these names.
+            if not record.columns and origin.isdisjoint(("answer", "answer_raw")):
+                self.origins[" and ".join(sorted(origin))] += 1
+            text = _group_source(record, attribute, group, self.mapped)
+            label = self.mapped.benchmark.attributes[attribute].groups[group]
+            # "black" is a word of "Answer black", and not of "white_run2".
+            if not any(_words(name) <= _words(text) for name in (group, label)):
+                self.told["group", text, group] += 1
         if "answer_key" not in answers:
             return
         right = (answers["answer"] == answers["answer_key"]).fillna(False)
@@ -119,7 +150,7 @@ class Guards:
             return
         for record, key in zip(kept, answers["answer_key"], strict=True):
             used = {name for column in answers for name in self.mapped.sources_of(record, column)}
-            self.fields |= self.mapped.sources_of(record, "answer")
+            self.fields |= self._of_answer(record)
             for name, value in record.fields.items():
                 if name in used or value is None or value == "":
                     continue
@@ -130,6 +161,10 @@ class Guards:
                 )
                 possible, differs = self.others.get(name, (True, False))
                 self.others[name] = possible and option is not None, differs or option != key
+
+    def _of_answer(self, record: Record) -> set[str]:
+        of = self.mapped.sources_of(record, "answer")
+        return of or self.mapped.sources_of(record, "answer_raw")
 
     def problems(self) -> Iterator[Problem]:
         """Report options that become one answer, and a field of the keys in place of answers."""
@@ -154,13 +189,25 @@ class Guards:
         return self.right == self.answers >= _FEWEST
 
     def notes(self) -> None:
-        """Tell which values were translated how often, and that all answers are their keys."""
+        """Tell which values were translated how often, and other settings that choose answers."""
+        for field_name, values in self.mapped.where.items():
+            message = f"only records with {field_name} = {listed(values, 'or')}"
+            warnings.warn(message, Note, stacklevel=2)
+        origins = [
+            f"{name} ({counted(rows, 'row')})" for name, rows in self.origins.items() if name
+        ]
+        if len(origins) > 1:
+            warnings.warn(f"answers are from {listed(origins)}", Note, stacklevel=2)
+        for (column, name), given in self.called.items():
+            if len(given) > 1:
+                message = f"{column} {name!r} is {listed(sorted(given))} in the files"
+                warnings.warn(message, Note, stacklevel=2)
         if self.told:
             texts = [
                 f"{column} {text!r} → {meant or 'missing'} ({counted(count, 'row')})"
                 for (column, text, meant), count in sorted(self.told.items())
             ]
-            warnings.warn(f"translated: {', '.join(texts)}", Note, stacklevel=2)
+            warnings.warn(f"translated: {first_of(texts, _MOST_TOLD)}", Note, stacklevel=2)
         if self._all_right:
             warnings.warn(
                 f"all {self.answers:,} answers are the key; check that "
@@ -172,11 +219,35 @@ class Guards:
     @property
     def collector(self) -> str:
         """Return the importer's name, with the translations of its answers."""
-        told = [f"{column} {text} → {meant or 'missing'}" for column, text, meant in self.told]
+        told = [
+            f"{column} {text} → {meant or 'missing'}"
+            for column, text, meant in self.told
+            if column in _TOLD
+        ]
         if not told:
             return self.mapped.layout
         full = f"{self.mapped.layout}; {', '.join(sorted(told))}"
         return full if len(full) <= _LONGEST else f"{full[: _LONGEST - 2]} …"
+
+
+def _group_source(record: Record, attribute: str, group: str, mapped: Mapped) -> str:
+    """Return the text of the file that says which group an answer is of, or its column."""
+    if "group" in record.columns:
+        return record.columns["group"]
+    for one in mapped.declared.variants:
+        if (one.attribute, one.group) == (attribute, group) and has_values(
+            record.fields, one.where
+        ):
+            return ", ".join(f"{name} = {found(record.fields, name)}" for name in one.where)
+    names = sorted(mapped.sources_of(record, "group")) or ["group"]
+    values = [value_at(record.fields, name) for name in names]
+    texts = [plain_number(value) for value in values if isinstance(value, str | int | float)]
+    return "+".join(texts) or group
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def field_value(record: Record, column: str, mapped: Mapped) -> Any:

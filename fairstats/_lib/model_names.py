@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _PROVIDER = re.compile(
     "alibaba|amazon|anthropic|aws|azure|bedrock|deepmind|fireworks|google|groq|hf|huggingface|meta"
     "|microsoft|mistralai|ollama|openai|openrouter|together|vertex|vertexai|xai|zhipuai"
-    "|api|batch|by|eu|free|from|latest|models|us|via"
+    "|api|batch|by|eu|free|from|global|latest|models|us|via"
 )
 # Of the same model: how far it is tried, thinks or learnt to chat, and the format of its weights.
 _EDITION = re.compile(
     "preview|exp|experimental|chat|instruct|it|x?high|low|minimal|none|(non)?reasoning"
-    "|(no|non)?thinking|gguf|ggml|awq|gptq|mlx|onnx|fp\\d+|bf16|int[48]|[48]bit"
+    "|(no|non)?thinking|gguf|ggml|awq|gptq|mlx|onnx|fp\\d+|bf16|nf4|bnb|int[48]|[48]bit|json|structured"
 )
 # Words of a snapshot that could be of any model, with their numbers.
 _VERSION = re.compile(
@@ -38,8 +38,11 @@ _LLAMA_CPP = re.compile(r"\bllama[-._]?cpp\b")
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
 # How long a model thinks, except for makers of a model of medium size.
 _MEDIUM = re.compile(r"(?!phi|\w*stral|gpt-?2\b).+-medium")
-# A version at a service (Bedrock's -v1:0), weights as in ollama's :8b-q4_K_M, and settings (T=0).
-_SERVED = re.compile(r"-v\d+:\d[\w:]*|[-:]q\d(-\w)*$|[\w.]+=[^\s,;()-]*")
+# A version at a service (Bedrock's -v1:0), weights as in ollama's :8b-q4_K_M, settings (T=0), runs.
+_SERVED = re.compile(
+    r"-v\d+:\d[\w:]*|[-:]q\d(-\w)*$|[\w.]+=[^\s,;()-]*"
+    r"|-(?:run|seed|attempt|temp|temperature)-?[\d.]+$|-#\d+$"
+)
 # A model of somebody's own training has the name of the one that it was made from.
 _FINE_TUNED = re.compile(r"^ft:([^:]*).*|^fine-?tuned-|-(fine-?tun|ft$|ft-|sft|lora).*")
 # What follows a name as a remark, such as where the model was asked.
@@ -73,10 +76,13 @@ _DATES = [
 
 
 class _ModelName(NamedTuple):
-    """A model's name in small letters and digits, also without remarks, and a snapshot's date."""
+    """A model's name in small letters and digits, also without remarks, and a snapshot's date.
 
-    name: str
-    bare: str
+    A name is two texts: with its words in their order, and with its numbers first.
+    """
+
+    name: frozenset[str]
+    bare: frozenset[str]
     #: A dot is any digit.
     date: str
 
@@ -85,12 +91,12 @@ class _ModelName(NamedTuple):
         pairs = zip(self.date, other.date, strict=False)
         dates = all(a == b or "." in (a, b) for a, b in pairs)
         # Two remarks may say which of two models it is: Llama 3 (8B) and Llama 3 (70B).
-        alike = self.name in (other.name, other.bare) or self.bare == other.name
-        return bool(self.name and other.name) and alike and dates
+        alike = self.name & (other.name | other.bare) or self.bare & other.name
+        return bool(alike) and dates
 
 
 def _model_name(name: str) -> _ModelName:
-    text = _SERVED.sub("", fold_name(name))
+    text = _SERVED.sub("", fold_name(name)).replace("chatgpt", "gpt")
     text = _FINE_TUNED.sub(lambda found: found[1] or "", text)
     # The plus of Command R+ is part of its name.
     whole, date = _last_part(re.sub(r"\+(?!\w)", "-plus", text))
@@ -98,14 +104,14 @@ def _model_name(name: str) -> _ModelName:
     return _ModelName(whole, bare or whole, date or bare_date)
 
 
-def _last_part(text: str) -> tuple[str, str]:
+def _last_part(text: str) -> tuple[frozenset[str], str]:
     """Return the name and the date at the end of a path such as openrouter/openai/gpt-4o-mini."""
     dashed = re.sub(r"\b(\d+)/(\d+)/(\d+)\b", r"\1-\2-\3", text)
     parts = [_without_ends(part) for part in dashed.split("/")]
-    return next((part for part in reversed(parts) if part[0]), ("", ""))
+    return next((part for part in reversed(parts) if part[0]), (frozenset(), ""))
 
 
-def _without_ends(text: str) -> tuple[str, str]:
+def _without_ends(text: str) -> tuple[frozenset[str], str]:
     """Remove providers, editions and the date of a snapshot from the ends of a name."""
     words, date = re.findall(r"\w+", text.replace("_", "-")), ""
     while words:
@@ -119,7 +125,9 @@ def _without_ends(text: str) -> tuple[str, str]:
             words, date = found
         else:
             break
-    return "".join(words), date
+    # Claude 3.5 Sonnet is also called Claude Sonnet 3.5.
+    numbers, others = [w for w in words if w.isdigit()], [w for w in words if not w.isdigit()]
+    return frozenset({"".join(words), "".join([*numbers, *sorted(others)])} - {""}), date
 
 
 def _is_edition(words: list[str]) -> bool:
@@ -141,9 +149,10 @@ def _dated(words: list[str]) -> tuple[list[str], str] | None:
 def same_model(one: str, other: str) -> bool:
     """Return whether two names may be of the same model, or of a model and its snapshot.
 
-    Letter case, blanks, punctuation, look-alikes (see `fold_name`), the provider before or after
-    the name, the date of a snapshot, the size of its thinking or the format of its weights at the
-    end, fine-tuning, and remarks (in parentheses, after a comma, or with "via") make no difference.
+    Letter case, blanks, punctuation, the order of words, look-alikes (see `fold_name`), the
+    provider before or after the name, the date of a snapshot, the size of its thinking, the format
+    of its weights or the number of a run at the end, fine-tuning, and remarks (in parentheses,
+    after a comma, or with "via") make no difference.
     Two different dates do, and remarks if both names have one.
 
     Examples
@@ -223,7 +232,7 @@ class ModelNames(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         if name in self._declared:
             return self._declared[name]
-        asked = _model_name(name) if self._names else _ModelName("", "", "")
+        asked = _model_name(name) if self._names else _ModelName(frozenset(), frozenset(), "")
         for declared, value in self._names:
             if declared.same(asked):
                 return value

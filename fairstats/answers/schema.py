@@ -51,23 +51,31 @@ def _is_time(text: str) -> bool:
         return False
 
 
-# Pages add such marks to names, and papers asterisks at the end.
-_MARK = r"[†‡§¶\u25a0-\u27bf\u2b00-\u2bff]|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
-# Results follow such a mark. A name can contain a rank (Rank1-7B), and adapters have one.
+# Pages add such marks and medals to names, and papers asterisks at the end.
+_MARK = (
+    r"[†‡§¶\u20e3\u25a0-\u27bf\u2b00-\u2bff\U0001f396\U0001f3c5\U0001f3c6\U0001f451\U0001f51d"
+    r"\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]"
+    r"|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
+)
+# Results follow such a mark.
 _AFTER = (
     r"(?:[(\[{<,;:|/·•\uff08\uff3b\uff0c\uff1b\uff1a\uff5c\u2012-\u2015\u2212]|\s-|-\s)"
     r"\s*(?:(?:no|not)\s)?"
 )
+# A name can contain a rank (Rank1-7B). Adapters have larger ones than those that flatter.
 _RESULT = (
-    rf"{_AFTER}(?:equivalent|disparity|inconclusive|win.win|lose.lose|may.be.best)\b"
-    rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*\d"
+    rf"{_AFTER}#\s*\d|{_AFTER}\d+(?:st|nd|rd|th)(?:\W*$|[)\]]|\W(?:place|rank)\b)"
+    rf"|{_AFTER}(?:equivalent|disparity|inconclusive|win.win|lose.lose|may.be.best)\b"
+    rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*[1-3](?!\d)"
 )
 # A name must not be read as the rank or the verdict in the cell next to it.
 _VERDICT = r"(?:equivalent|disparity|inconclusive|unclear|win[\W_]?win|lose[\W_]?lose|may.be.best)"
+_NO_PLACE = r"[\s-](?:person|gen|generation|attempt|run|try|version|edition|prompt|round|party)\b"
 _POSES = (
-    r"^\W*[#\u2116]\s*\d|^\W*(?:no|nr|number)[.\s]+\d|^\W*\d+(?:st|nd|rd|th)\b|^\W*\d+[.):]\s"
-    r"|^(?!.*(?:[ld]ora|adapter))\W*rank(?:ed)?(?:[\s#:_.]+|-)\d"
-    rf"|^\W*(?:(?:no|not)[\W_]+)?{_VERDICT}(?=[\s(\[:,;|]|\W*$)|\s{_VERDICT}\W*$"
+    rf"^\W*(?:#|no|nr|n[°º]|number)\W*\d+\b(?!-)|^\W*\d+(?:st|nd|rd|th)\b(?!{_NO_PLACE})"
+    r"|^\W*\d+\s*(?:[)\]|:,;](?!\d)|\.\s|\s[\u2012-\u2015\u2212-]\s|[\u2012-\u2015\u2212]\s*\d)"
+    r"|^(?!.*(?:[ld]ora|adapter))(?:.*[\W_])?rank(?:ed)?(?:[\s#:_.]+|-)[1-3](?![\d.]*\w)"
+    rf"|^\W*(?:(?:no|not)[\W_]+)?{_VERDICT}(?=[\s(\[:,;|]|\W*$)|[\W_]{_VERDICT}\W*$"
 )
 _LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
 #: In a text about a model, a mark or a result of a board; and the rule against it in words.

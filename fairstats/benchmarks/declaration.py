@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -366,6 +367,12 @@ class Benchmark:
             found.append(f"accuracy must exceed {share} (default: the best guess, {usual})")
         if self.same_within:
             found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")
+        if self.kind.name == "level":
+            values = list(self.values.values())
+            gaps = [high - low for low, high in pairwise(values)]
+            # Smaller differences are rounding error.
+            if max(gaps) - min(gaps) > 1e-9 * (values[-1] - values[0]):
+                found.append(f"levels are {min(gaps):g} to {max(gaps):g} apart")
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
         keyed = len(self.answer_keys)

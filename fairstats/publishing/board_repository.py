@@ -186,7 +186,8 @@ def create_submission(
     if (snapshot := values.get("snapshot")) and snapshot != NOT_KNOWN:
         # A board judges by the snapshots of answers: one that selected the items has no rank.
         given = frame.get("snapshot", pd.Series(None, frame.index, dtype="str"))
-        frame = frame.assign(snapshot=given.fillna(snapshot))
+        if given.nunique() < 2:
+            frame = frame.assign(snapshot=given.fillna(snapshot))
     building = unfinished(out)
     try:
         with named_errors(building):

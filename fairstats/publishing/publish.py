@@ -332,12 +332,14 @@ def _publish_into(
 
 
 def _refuse_again(site: Path, release: str) -> None:
-    """Refuse the name of a release that the site lists and no longer has; note any others.
+    """Refuse the name of a release that the site no longer has; note others that it lists.
 
-    Readers have its figures under this name.
+    Readers have its figures under this name. The list is written again with every release, but the
+    next release names the one before it for good.
     """
     gone = [name for name in listed_releases(site) if not (site / RELEASES / name).exists()]
-    if release in gone:
+    followed = {(one.manifest.get("previous") or {}).get("release") for one in releases_of(site)}
+    if release in {*gone, *followed}:
         message = f"release {release} was published before, and its folder is gone"
         remedy = "restore the folder, or use a new name: a release never changes"
         raise wrong("release", message, remedy)

@@ -283,11 +283,14 @@ class Release:
     @cached_property
     def earlier(self) -> list[Release]:
         """Return earlier releases in the same site, oldest first."""
-        previous = self.manifest.get("previous")
-        if previous is None or not is_release(self.path.parent / previous["release"]):
-            return []
-        before = Release(self.path.parent / previous["release"])
-        return [*before.earlier, before]
+        found: list[Release] = [self]
+        # If a name was used twice, manifests form a circle.
+        while (previous := found[-1].manifest.get("previous")) is not None:
+            path = self.path.parent / previous["release"]
+            if not is_release(path) or path in [one.path for one in found]:
+                break
+            found.append(Release(path))
+        return found[:0:-1]
 
     @cached_property
     def replication(self) -> pd.DataFrame:

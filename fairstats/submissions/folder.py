@@ -201,10 +201,11 @@ def declared_facts(answers: pd.DataFrame) -> dict[str, Any]:
         The answers of one model.
     """
     facts: dict[str, Any] = {"settings": {}, "prompts": prompts_of(answers)}
-    for column in ("model", "snapshot"):
-        values = _values(answers, column)
-        if len(values) == 1:
-            facts[column] = str(values[0])
+    if len(models := _values(answers, "model")) == 1:
+        facts["model"] = str(models[0])
+    # A provider can update a model during a run.
+    if snapshots := _values(answers, "snapshot"):
+        facts["snapshot"] = ", ".join(sorted(snapshots))
     days = _days(answers)
     if days is not None:
         facts |= {"started": days[0].date(), "ended": days[1].date()}
@@ -241,11 +242,14 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
         message = f"but the answers have {there}"
         problems.append(Problem(path, message, "correct one of them", column=key, value=str(value)))
 
-    for key in ("model", "snapshot"):
+    names = {"model": [declared.model], "snapshot": [declared.snapshot]}
+    names["snapshot"] += declared.snapshot.split(", ")
+    for key, known in names.items():
         for value in _values(answers, key):
-            if value != getattr(declared, key):
-                differs(key, getattr(declared, key), repr(value))
-    stated = answers["snapshot"].notna().all() if "snapshot" in answers else False
+            if value not in known:
+                differs(key, known[0], repr(value))
+    answered = answers[answers["answer"].notna()]
+    stated = answered["snapshot"].notna().all() if "snapshot" in answered else False
     if declared.snapshot != NOT_KNOWN and not stated:
         message, remedy = "but the answers do not state it", f"{_CREATE} and --snapshot"
         problems.append(Problem(path, message, remedy, column="snapshot", value=declared.snapshot))

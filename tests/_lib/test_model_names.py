@@ -33,6 +33,8 @@ from fairstats._lib.model_names import ModelNames, names_model, same_model
         ("GPT-4o", "ft:gpt-4o-mini:org::id"),
         ("Command R", "Command R+"),
         ("Mistral-Medium", "Mistral"),
+        ("Llama-3.1-8B", "Llama-1.3-8B"),
+        ("T5", "flan-t5"),
         ("ft:", "gpt-4o"),
     ],
 )
@@ -82,6 +84,13 @@ def test_different_models_are_not_the_same(one, other):
         ("Llama-3-8B", "llama3:8b-instruct-q4_K_M"),
         ("Llama-3-8B", "TheBloke/Llama-3-8B-Instruct-GGUF"),
         ("Command R+", "command-r-plus-08-2024"),
+        ("Claude 3.5 Sonnet", "Claude Sonnet 3.5"),
+        ("Gemini-2.5-Flash", "google/gemini-flash-2.5"),
+        ("GPT-4o-mini", "ChatGPT 4o mini"),
+        ("GPT-4o-mini", "gpt-4o-mini run 2"),
+        ("GPT-4o-mini", "gpt-4o-mini-temp0.7"),
+        ("GPT-4o-mini", "GPT-4o-mini #2"),
+        ("Llama-3-8B", "unsloth/Llama-3-8B-bnb-4bit"),
     ],
 )
 def test_spellings_and_snapshots_are_the_same_model(one, other):

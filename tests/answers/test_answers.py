@@ -118,6 +118,7 @@ def test_good_answers_pass_and_get_their_types():
 @pytest.mark.parametrize(
     "name",
     [
+        *("1st-person prompt", "2nd attempt", "prompt #2", "SFT, rank 64", "rank 8", "no 5-shot"),
         *("Llama-3-8B (LoRA, rank 16)", "Foo DoRA rank 16", "Rank1-7B", "Qwen-Rank1-7B"),
         *("Command R+", "Rank-R1-7B", "a #1", "Equivalent-7B", "Bar (low rank)"),
         *(
@@ -166,6 +167,8 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
             for column in ("model", "strategy")
             for name in (
                 *("#1 GPT", "# 1", "No. 1 GPT", "1st: GPT", "1. GPT", "Rank 1", "rank-2: GPT"),
+                *("\u2116 1 GPT", "No1 GPT", "1 | GPT", "[1] GPT", "1\N{EN DASH}2 GPT", "GPT (#1)"),
+                *("GPT (1st)", "GPT rank 1", "GPT \N{SPORTS MEDAL}", "GPT-equivalent"),
                 *("win-win", "Win Win", "equivalent", "(equivalent)", "not equivalent", "Unclear"),
                 *("GPT-4o equivalent", "equivalent GPT-4o", "lose-lose", "\uff031 GPT"),
                 *("R\N{CYRILLIC SMALL LETTER A}nk 1", "equiv\N{CYRILLIC SMALL LETTER A}lent"),

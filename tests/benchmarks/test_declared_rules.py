@@ -195,6 +195,18 @@ def test_scores_that_count_as_the_same_and_unlisted_items_are_named(benchmark_fi
     ]
 
 
+def test_levels_that_are_not_equally_far_apart_are_named(benchmark_file):
+    """Levels 1 to 4 that were a hundredth apart made an unfair model equivalent, unnamed."""
+    levels = 'kind = "level"\noptions = '
+    for options, named in (
+        ("[1, 1.01, 1.02, 5]", ["levels are 0.01 to 3.98 apart"]),
+        ("[0.1, 0.2, 0.3]", []),
+        ('["mild", "severe"]', []),
+    ):
+        found = declared(benchmark_file, "level", options=f"{levels}{options}").own_thresholds
+        assert found[:-1] == named
+
+
 def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
     race = '[attributes.race]\nlabel = "Race"\ngroups = { white = "White", black = "Black" }\n'
     race += 'pairs = [["white", "black"]]'

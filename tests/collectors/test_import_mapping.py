@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 
 import pandas as pd
 import pytest
@@ -390,6 +391,81 @@ def test_translated_answers_are_counted_and_kept(tmp_path):
         "translated: answer 'no idea' → missing (1 row), answer 'refused' → A (2 rows)"
     ]
     assert set(answers["collector"]) == {"table; answer no idea → missing, answer refused → A"}
+
+
+def test_it_is_told_which_answers_are_those_of_a_group(tmp_path):
+    """A second run for White patients as answers for Black ones passed a gate without a word."""
+    sets = [(race, run) for race in ("white", "black") for run in "01"]
+    rows = [f"demo-{i:02},{race},{run},A" for i in (1, 2) for race, run in sets]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["item_id,race,run,answer", *rows, ""]))
+    layouts = {
+        "values": """[map]
+group = "race+run"
+[values.group]
+"white+0" = "white"
+"white+1" = "black"
+""",
+        "set": """[set]
+group = "{race}{run}"
+[values.group]
+white0 = "white"
+white1 = "black"
+""",
+        "variants": """[[variants]]
+where = { race = "white", run = "0" }
+attribute = "race"
+group = "white"
+[[variants]]
+where = { race = "white", run = "1" }
+attribute = "race"
+group = "black"
+""",
+    }
+    told = {
+        "values": ["translated: group 'white+1' → black (2 rows)"],
+        "set": ["translated: group 'white+1' → black (2 rows)"],
+        "variants": ["translated: group 'race = white, run = 1' → black (2 rows)"],
+    }
+    for name, text in layouts.items():
+        layout = tmp_path / f"{name}.toml"
+        where = "" if name == "variants" else '[where]\nrace = "white"\n'
+        layout.write_text(f'benchmark = "demo"\n{where}{text}')
+        with pytest.warns(Note) as notes:
+            import_table(table, layout=layout, constants={"model": "m"})
+        only = ["only records with race = white"] * bool(where)
+        assert [str(note.message) for note in notes] == [*only, *told[name]]
+
+
+def test_it_is_told_which_columns_are_those_of_a_group(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("item_id,white_0,white_1,Answer Black\ndemo-01,A,A,B\ndemo-02,B,B,C\n")
+    facts = {"benchmark": "demo", "constants": {"model": "m"}}
+    with pytest.warns(Note, match="^translated: group 'white_1' → black \\(2 rows\\)$"):
+        import_table(table, wide={"white": "white_0", "black": "white_1"}, **facts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Note)
+        import_table(table, wide={"white": "white_0", "black": "Answer Black"}, **facts)
+
+
+def test_it_is_told_that_several_models_become_one(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = ["a,demo-01,white,A", "b,demo-01,black,A"]
+    table.write_text("\n".join(["model,item_id,group,answer", *rows, ""]))
+    with pytest.warns(Note, match="^model 'm' is a and b in the files$"):
+        import_table(table, benchmark="demo", constants={"model": "m"})
+    with pytest.warns(Note, match="^model 'm' is a and b in the files$"):
+        import_table(table, benchmark="demo", values={"model": {"a": "m", "b": "m"}})
+
+
+def test_it_is_told_if_answers_are_from_several_fields(tmp_path):
+    rows = [{"item_id": f"demo-{i:02}", "group": "white", "reply": "A"} for i in (1, 2)]
+    rows[1]["hint"] = "B"
+    table, layout = tmp_path / "t.jsonl", tmp_path / "hints.toml"
+    table.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    layout.write_text('benchmark = "demo"\n[map]\nanswer = ["hint", "reply"]\n')
+    with pytest.warns(Note, match=r"^answers are from reply \(1 row\) and hint \(1 row\)$"):
+        import_table(table, layout=layout, constants={"model": "m"})
 
 
 def test_keys_of_another_name_are_not_answers(tmp_path, demo):

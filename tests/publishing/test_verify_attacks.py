@@ -694,6 +694,24 @@ def test_a_name_of_a_release_that_is_gone_is_not_used_again(site, tmp_path, text
         publish(tmp_path / "better.parquet", release="4", out=site)
 
 
+def test_a_name_of_an_earlier_release_that_is_gone_is_not_used_after_others(site, tmp_path):
+    """After one more release, the list had lost its name, and a chain of releases was a circle."""
+    answers_of_models(("One", "Two")).to_parquet(tmp_path / "better.parquet")
+    shutil.rmtree(site / "v" / "2")
+    with pytest.warns(Note, match="lists 2, and the site no longer has it"):
+        publish(tmp_path / "better.parquet", release="4", out=site)
+    with pytest.raises(InputError, match="release 2 was published before, and its folder is gone"):
+        publish(tmp_path / "better.parquet", release="2", out=site)
+
+
+def test_earlier_releases_of_a_circle_are_each_opened_once(tmp_path):
+    for name, before in (("1", "2"), ("2", "1"), ("3", "2")):
+        (tmp_path / name / "downloads").mkdir(parents=True)
+        text = json.dumps({"release": name, "previous": {"release": before}})
+        (tmp_path / name / "manifest.json").write_text(text)
+    assert [one.name for one in Release(tmp_path / "3").earlier] == ["1", "2"]
+
+
 @pytest.mark.parametrize("name", ["4", "\x1b[2J"])
 def test_a_copy_of_a_release_under_another_name_is_named(site, name):
     shutil.copytree(site / "v" / "3", site / "v" / name)

@@ -150,6 +150,20 @@ def test_declared_values_that_answers_contradict_are_reported(
     assert expected in problems[0]
 
 
+def test_snapshots_of_a_model_that_was_updated_during_the_run_can_be_declared(answers, tmp_path):
+    """They could not, except by collecting all answers again. Failed requests state none."""
+    rows = answers.assign(snapshot=["s-1", *["s-2"] * (len(answers) - 1)])
+    rows.loc[rows.index[:1], ["answer", "status", "snapshot"]] = [None, "error", None]
+    rows.loc[rows.index[1:3], "snapshot"] = "s-1"
+    snapshots = declared_facts(rows)["snapshot"]
+    assert snapshots == "s-1, s-2"
+    folder = submit(rows, tmp_path / "m", snapshot=snapshots)
+    submission = read_submission(folder)
+    assert mismatches(submission, read_answers(submission.answer_files)) == []
+    (problem,) = mismatches(submission, rows.assign(snapshot="s"))
+    assert "but the answers have 's'" in str(problem)
+
+
 def test_setting_of_a_part_of_the_answers_is_not_that_of_all(answers, tmp_path):
     found = read_submission(submit(answers, tmp_path / "m", settings={"temperature": 0, "seed": 1}))
     part = [0.0, *[1.0] * (len(answers) - 1)]
