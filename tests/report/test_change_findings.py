@@ -98,10 +98,12 @@ def test_versions_asked_different_questions_get_no_verdict():
 
 def test_different_settings_are_named_on_the_page():
     note = "different settings: temperature 0 → 1"
-    table = bare(change_table(changes_of(of(compared(BETTER, method_note=note))), name="t")[0])
+    rows = compared(BETTER, method_note=note)
+    table = bare(change_table(changes_of(of(rows)), name="t")[0])
     assert f"Not like for like: {note}" in table
     # The verdict stays: a setting may change nothing.
     assert "win-win" in table
+    assert version_finding(of([*rows, *named(BETTER)])).endswith(f"Not like for like: New-1 ({note}).")
 
 
 def bounds(row):

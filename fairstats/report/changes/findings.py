@@ -66,7 +66,16 @@ def version_finding(compared: Sequence[Comparison]) -> str:
         text = f"{who} {'are' if len(names) > 1 else 'is'} {words}."
         sentences.append(capital(text if before == last else f"compared with {before}, {text}"))
         last = before
-    return " ".join([*sentences, *(f"{capital(text)}." for text in _questions(compared))])
+    notes = [*_cautions(compared), *_questions(compared)]
+    return " ".join([*sentences, *(f"{capital(text)}." for text in notes)])
+
+
+def _cautions(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Name the comparisons that are judged, but not like for like."""
+    noted = [f"{one.new} ({one.note})" for one in compared if one.alike and one.note]
+    if noted:
+        few = len(noted) <= _LISTED
+        yield f"not like for like: {listed(noted) if few else counted(len(noted), 'model')}"
 
 
 def _questions(compared: Sequence[Comparison]) -> Iterator[str]:
