@@ -103,7 +103,9 @@ def test_different_settings_are_named_on_the_page():
     assert f"Not like for like: {note}" in table
     # The verdict stays: a setting may change nothing.
     assert "win-win" in table
-    assert version_finding(of([*rows, *named(BETTER)])).endswith(f"Not like for like: New-1 ({note}).")
+    assert version_finding(of([*rows, *named(BETTER)])).endswith(
+        f"Not like for like: New-1 ({note})."
+    )
 
 
 def bounds(row):
