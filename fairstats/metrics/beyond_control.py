@@ -3,7 +3,8 @@
 If nothing changes more than the controls, any of an item's pairs could be the one of interest. So
 the test exchanges it with the item's control pairs, within clusters for all items at once. The
 pairs of an attribute with several share answers, which exchanging one would ignore. So if a control
-has several pairs, the signs of the differences are flipped instead.
+has several pairs, the signs of the differences are flipped instead. The mean change of several
+pairs of interest is not distributed as that of one control, so their test is Bonferroni's.
 
 The limits combine those of both mean changes, which are never too symmetric or narrow if few items
 change (Zou and Donner's method, as Newcombe's for paired shares). In simulations of 20 and 60 items
@@ -88,9 +89,10 @@ def _rows(groups: Groups) -> Columns:
             change = _item_means(each[:, columns], own.rows[span], size)
             row = {"attribute": own.attribute.name, "group_a": a, "group_b": b}
             all_changes = np.column_stack([change, *controls])
-            found.append(
-                unit_keys | row | compare_changes(all_changes, cluster, single, whole, groups.alpha)
-            )
+            figures = compare_changes(all_changes, cluster, single, whole, groups.alpha)
+            if a is None:
+                figures |= of_all_pairs([one["p_value"] for one in found[-len(pairs) :]])
+            found.append(unit_keys | row | figures)
     return columns_of(found)
 
 
@@ -134,6 +136,12 @@ def compare_changes(
         "n_units": len(sizes),
         "method_note": note,
     }
+
+
+def of_all_pairs(p_values: list[float]) -> dict[str, Any]:
+    """Return the test of all pairs, from the p-values of each."""
+    p_value = min(len(p_values) * min(p_values), 1.0)
+    return {"statistic": np.nan, "p_value": p_value, "test": "smallest p of the pairs, Bonferroni"}
 
 
 def _limits(
