@@ -271,7 +271,9 @@ def controls(
             compare_changes(
                 np.column_stack([change, *others]),
                 np.arange(items),
-                single=control_groups == 2,
+                # All pairs of three groups share one.
+                apart=n_controls
+                * [True, *[False] * (control_groups * (control_groups - 1) // 2 - 1)],
                 whole=1.0,
                 alpha=0.05,
             )

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
-import scipy
 
 from fairstats._lib.problems import InputError
 from fairstats.estimates.logistic_regression import (
@@ -292,7 +291,10 @@ def test_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
     rng = np.random.default_rng(4)
     clusters, n = np.repeat(np.arange(7), [1, 2, 2, 3, 4, 6, 8]), 26
     data = pd.DataFrame({"item_id": np.arange(n), "unit": clusters})
-    data["group"], data["correct"] = rng.permutation([0.0, 1.0] * 13), rng.permutation([0.0, 1.0] * 13)
+    data["group"], data["correct"] = (
+        rng.permutation([0.0, 1.0] * 13),
+        rng.permutation([0.0, 1.0] * 13),
+    )
     fit = fit_gee(data)
     x = np.column_stack([np.ones(n), data["group"]])
     chance = scipy.special.expit(x @ fit.params)

@@ -167,6 +167,13 @@ def test_equal_differences_do_not_prove_equality(value):
     assert found.new_items_high - found.same_items_low > 0.02
 
 
+def test_models_that_agree_on_every_item_do_not_prove_that_the_next_one_will():
+    found = gap_components(np.vstack([np.ones((20, 3)), np.zeros((1, 3))]))
+    assert found.model_sd == pytest.approx(0, abs=1e-6)
+    assert found.same_items_high - found.same_items_low > 0.1
+    assert found.new_items_low <= found.same_items_low
+
+
 def test_limits_stay_on_the_scale():
     d = np.array([[1, 1, -1], [1, -1, -1], [1, 1, 1]])
     found = gap_components(d)
