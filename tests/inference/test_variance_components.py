@@ -116,8 +116,8 @@ def test_shared_effects_of_items_do_not_count_as_variation_between_models():
     found = gap_components(d)
     assert found.model_variance == pytest.approx(0)
     assert found.item_variance == pytest.approx(d[:, 0].var(ddof=1))
-    # A copy of the same answers has the same gap.
-    assert found.same_items_high - found.same_items_low < 1e-6
+    # Six equal models leave room for another one, but not for the effects of items.
+    assert 0.01 < found.same_items_high - found.same_items_low < 0.05
     # New items give another one: twice the variance of a mean of 200 items.
     half = (found.new_items_high - found.new_items_low) / 2
     assert half == pytest.approx(1.972 * np.sqrt(2 * d[:, 0].var(ddof=1) / 200), rel=1e-3)
