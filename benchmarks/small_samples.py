@@ -18,7 +18,8 @@ between two versions of a model. In a share ``down`` of the items the number is 
 
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
 limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are
-all those of the groups of an attribute or control.
+all those of the groups of an attribute or control. The limits are those of all pairs of the
+attribute.
 
 ``alpha``: the coverage of the 95% limits of Krippendorff's α over items, with the same raters. A
 rating is positive if a normal variable, item + rest with equal variances, exceeds a cut.
@@ -54,7 +55,7 @@ from fairstats.inference.intervals import tango_limits, wilson
 from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.unit_means import unit_mean, unit_mean_difference
-from fairstats.metrics.beyond_control import compare_changes
+from fairstats.metrics.beyond_control import compare_changes, of_all_pairs
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -266,11 +267,19 @@ def controls(
             _changes(rng, items, share, number)
             for number in (groups, *[control_groups] * n_controls)
         )
-        changed = np.column_stack([own.mean(axis=1), *others])
-        found = compare_changes(
-            changed, np.arange(items), single=control_groups == 2, whole=1.0, alpha=0.05
+        *pairs, found = (
+            compare_changes(
+                np.column_stack([change, *others]),
+                np.arange(items),
+                # All pairs of three groups share one.
+                apart=n_controls
+                * [True, *[False] * (control_groups * (control_groups - 1) // 2 - 1)],
+                whole=1.0,
+                alpha=0.05,
+            )
+            for change in [*own.T, own.mean(axis=1)]
         )
-        rejected += found["p_value"] <= 0.05
+        rejected += of_all_pairs([one["p_value"] for one in pairs])["p_value"] <= 0.05
         covered += found["ci_low"] <= 0 <= found["ci_high"]
     return {
         "items": items,

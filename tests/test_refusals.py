@@ -260,7 +260,15 @@ INTERNAL = {
     *("agreement_law", "agreement_of", "coefficients_of", "compare_groups", "crossed_agreement"),
     *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
     *("resample_clusters", "unvaried_limits", "effective_tango_limits", "score_limits"),
-    *("contrast", "kinds_of", "interval", "f_limits", "compare_changes"),
+    *(
+        "contrast",
+        "kinds_of",
+        "interval",
+        "f_limits",
+        "compare_changes",
+        "of_all_pairs",
+        "without_shared",
+    ),
     *("stacked", "mean_differences", "difference_of_means"),
 }
 #: Their margin is in levels or points of a score.

@@ -293,7 +293,8 @@ def _mean(x: FloatArray) -> float:
 def _alike(x: FloatArray, crossing: Crossing) -> tuple[int, str] | None:
     """Return how many observations the ratings amount to, and why; None if the ratings vary."""
     if np.ptp(x) <= _ROUNDING:
-        return crossing.n_items, "over items (all ratings are equal)"
+        alone = "; one rater" if crossing.n_raters == 1 else ""
+        return crossing.n_items, f"over items (all ratings are equal{alone})"
     if crossing.n_items == 1 and crossing.n_raters == 1:
         # Repeated ratings of one item by one rater count as one observation.
         return 1, "(one item, one rater)"

@@ -12,6 +12,8 @@ from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_alpha, check_between, check_numbers
 from fairstats.inference.paired_counts import Pairs, discordant_counts
 
+# The rounding error of log B(a, a) is about a × 1e-15: above, it would be evidence.
+_MOST = 1e6
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -69,8 +71,9 @@ def mcnemar_evalue(
         Only n10 and n01 matter; the others may be missing. For several looks, give the cumulative
         counts at each look.
     a : float
-        The parameter of the Beta distribution, above 0. A larger value expects smaller differences:
-        with 0.5 every share is expected, with 50 shares near 1/2.
+        The parameter of the Beta distribution, above 0 and below 1,000,000 (rounding errors grow
+        with it). A larger value expects smaller differences: with 0.5 every share is expected, with
+        50 shares near 1/2.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def mcnemar_evalue(
     Raises
     ------
     ValueError
-        If a count is invalid, counts are missing, or `a` is not positive.
+        If a count is invalid, counts are missing, or `a` is outside its range.
 
     Notes
     -----
@@ -115,7 +118,7 @@ def mcnemar_evalue(
     1.0
     """
     first, second = discordant_counts(n11, n10, n01, n00)
-    a = check_between("a", a, high=np.inf, example="0.5")
+    a = check_between("a", a, high=_MOST, example="0.5")
     n = first + second
     log = n * np.log(2) + scipy.special.betaln(a + first, a + second) - scipy.special.betaln(a, a)
     # Without discordant pairs, there is no rounding error.

@@ -77,6 +77,8 @@ def exchange_test(values: npt.ArrayLike) -> TestResult:
     each = each[varies > _ROUNDING * np.nanmax(np.abs(each), initial=0)]
     if not len(each):
         return TestResult(np.asarray(total), np.asarray(1.0), "midp")
+    # The steps of a grid are found on the scale of the values.
+    each = each / np.nanmax(np.abs(each))
     # Missing values are last, and units with the same values are one kind.
     kinds, many = np.unique(np.sort(each, axis=1), axis=0, return_counts=True)
     offsets = kinds - kinds[:, :1]

@@ -229,9 +229,10 @@ def gap_components(
     The limits assume that models are a sample of similar models, such as the next ones of a board.
     By simulation with 5 to 30 models (benchmarks/gap_components.py), 95% limits cover at least 94%
     if the models' gaps are normal, or if one model in ten has a gap that is 10 points larger. If it
-    is 30 points larger, they cover 88 to 93%.
-    With one item or one model, variances are NaN and limits are −1 and 1. If all differences are
-    equal, all limits are those of `bounded_mean_interval` over items.
+    is 30 points larger, they cover 88 to 93%. With one item or one model, variances are NaN and
+    limits are −1 and 1. If all differences are equal, all limits are those of
+    `bounded_mean_interval` over items. So are those of a new model on the same items if the models
+    have the same gap without noise.
 
     To shrink the gaps of the models towards their mean: estimate + reliability × (gap − estimate).
 
@@ -275,11 +276,9 @@ def gap_components(
         why = "none (fewer than two items or models)"
         return _result(estimate, [(-1.0, 1.0)] * 3, alpha, (np.nan,) * 3, np.nan, why, d.shape)
     if np.nanmax(d) - np.nanmin(d) <= _ROUNDING:
-        # Equal differences do not show that others would be equal, too.
-        found = bounded_mean_interval(np.full(n_items, (estimate + 1) / 2), alpha=alpha)
-        low, high = 2 * float(found.ci_low) - 1, 2 * float(found.ci_high) - 1
         why = "bounded mean over items (all differences are equal)"
-        return _result(estimate, [(low, high)] * 3, alpha, (0.0,) * 3, 0.0, why, d.shape)
+        limits = [_of_alike(estimate, n_items, alpha)] * 3
+        return _result(estimate, limits, alpha, (0.0,) * 3, 0.0, why, d.shape)
     split = variance_components(d[there], *np.nonzero(there))
     raw = split.item, split.rater, split.residual
     parts = np.maximum(np.nan_to_num(raw), 0.0)
@@ -291,6 +290,8 @@ def gap_components(
     noise = float(per_model * parts[2])
     spread = max(float(gaps.var(ddof=1)), noise)
     same = _t_limits(estimate, spread * (1 + 1 / n_models), n_models - 1.0, alpha)
+    if spread <= 1e-12:
+        same = _of_alike(estimate, n_items, alpha)
     new = _limits(estimate, of_new, parts, d.shape, alpha)
     limits = [
         _limits(estimate, of_mean, parts, d.shape, alpha),
@@ -302,6 +303,12 @@ def gap_components(
     return _result(
         estimate, limits, alpha, raw, reliability, "crossed components, satterthwaite t", d.shape
     )
+
+
+def _of_alike(estimate: float, n_items: int, alpha: float) -> tuple[float, float]:
+    """Return limits from equal differences, which do not show that others would be equal, too."""
+    found = bounded_mean_interval(np.full(n_items, (estimate + 1) / 2), alpha=alpha)
+    return 2 * float(found.ci_low) - 1, 2 * float(found.ci_high) - 1
 
 
 def _of_units(d: FloatArray, units: npt.ArrayLike) -> FloatArray:

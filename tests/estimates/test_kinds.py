@@ -457,6 +457,34 @@ def test_controls_are_not_judged_and_show_what_is_beyond_them(kind, declare):
     assert "pooled" not in set(table["attribute"])
 
 
+def test_all_pairs_next_to_one_control_are_tested_by_the_smallest_p(declare):
+    """The mean change of nine pairs is small and frequent, that of one control large and rare.
+
+    Exchanging the two rejected in 22% of simulations without an effect.
+    """
+    groups = [f"g{number}" for number in range(10)]
+    names = ", ".join(f'{group} = "{group}"' for group in groups)
+    pairs = ", ".join(f'["g0", "{group}"]' for group in groups[1:])
+    race = f'[attributes.race]\nlabel = "Race"\ngroups = {{ {names} }}\npairs = [{pairs}]\n'
+    placebo = CONTROLLED[CONTROLLED.index("[attributes.placebo]") :]
+    benchmark = declare("decision", race=race + placebo)
+    usual, odd = SIGNS["decision"][0], SIGNS["decision"][-1]
+    # In 40 items, another group's answer is odd; in two, an answer to the control.
+    items = [
+        "".join(odd if 1 + item % 9 == place else usual for place in range(10)) + usual * 2
+        for item in range(40)
+    ]
+    items += [usual * 11 + odd] * 2
+    variants = [("race", group) for group in groups]
+    variants += [("placebo", "car"), ("placebo", "none")]
+    answers = make_answers(items, benchmark=benchmark.name, variants=variants, answer_key=None)
+    table = analyze(answers, benchmarks=[benchmark])
+    beyond = table[(table["metric"] == "beyond_control") & (table["attribute"] == "race")]
+    every = beyond["group_a"].isna()
+    (one,) = beyond[every]["p_value"]
+    assert one == min(1, 9 * beyond[~every]["p_value"].min()) > 0.05
+
+
 # Degenerate answers, engines, other choices
 
 

@@ -41,7 +41,7 @@ def test_the_odds_ratio_is_that_of_the_two_accuracies(answers_of):
     a, b = np.repeat([1, 1, 0, 0], [50, 20, 5, 25]), np.repeat([1, 0, 1, 0], [50, 20, 5, 25])
     influence = (a - 0.7) / (0.7 * 0.3) - (b - 0.55) / (0.55 * 0.45)
     assert row["std_error"] == pytest.approx(influence.std(ddof=1) / 10, rel=1e-6)
-    assert row["p_value"] == pytest.approx(2 * scipy.stats.t.sf(row["statistic"], 100 - 2))
+    assert row["p_value"] == pytest.approx(2 * scipy.stats.t.sf(row["statistic"], 100 - 1))
 
 
 def test_a_covariate_of_the_items_is_adjusted_for(answers_of):
@@ -260,3 +260,53 @@ def test_limits_are_on_the_scale_of_their_estimate(answers_of):
         assert (table[low] < table[estimate]).all()
         assert (table[estimate] < table[high]).all()
     np.testing.assert_allclose(np.exp(table["ci_low"]), table["odds_ratio_low"])
+
+
+def covered_by(covariate: str, clusters: int) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    unit = np.repeat(np.arange(clusters), 6)
+    data = pd.DataFrame({"item_id": np.arange(len(unit)) // 2, "unit": unit})
+    data["group"] = np.tile([0.0, 1.0], len(unit) // 2)
+    data["correct"] = (rng.random(len(unit)) < 0.6) * 1.0
+    data["covariate"] = (unit == 0) * 1.0 if covariate == "one cluster" else (unit < 2) * 1.0
+    return pd.DataFrame(fit_rows(data, 0.05)).set_index("term")
+
+
+def test_effect_of_one_cluster_alone_has_no_error() -> None:
+    # With 60 clusters, 85% of such covariates without an effect were significant.
+    table = covered_by("one cluster", 20)
+    assert table.loc["covariate", ["std_error", "ci_low", "p_value"]].isna().all()
+    assert table.loc["covariate", "test"] == "none"
+    assert "one cluster alone" in table.loc["covariate", "method_note"]
+    assert table.loc["group", "p_value"] > 0
+
+
+def test_effect_of_two_clusters_has_about_one_degree_of_freedom() -> None:
+    row = covered_by("two clusters", 20).loc["covariate"]
+    half = (row["ci_high"] - row["ci_low"]) / 2 / row["std_error"]
+    assert scipy.stats.t.sf(half, 2) < 0.025 < scipy.stats.t.sf(half, 1) * 1.6
+
+
+def test_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
+    rng = np.random.default_rng(4)
+    clusters, n = np.repeat(np.arange(7), [1, 2, 2, 3, 4, 6, 8]), 26
+    data = pd.DataFrame({"item_id": np.arange(n), "unit": clusters})
+    data["group"], data["correct"] = (
+        rng.permutation([0.0, 1.0] * 13),
+        rng.permutation([0.0, 1.0] * 13),
+    )
+    fit = fit_gee(data)
+    x = np.column_stack([np.ones(n), data["group"]])
+    chance = scipy.special.expit(x @ fit.params)
+    x *= np.sqrt(chance * (1 - chance))[:, None]
+    bread = np.linalg.inv(x.T @ x)
+    hat = x @ bread @ x.T
+    for term, contrast in enumerate(np.eye(2)):
+        rows = []
+        for unit in range(7):
+            own = clusters == unit
+            root = scipy.linalg.inv(scipy.linalg.sqrtm(np.eye(own.sum()) - hat[np.ix_(own, own)]))
+            rows.append(contrast @ bread @ x[own].T @ root @ (np.eye(n) - hat)[own])
+        form = np.array(rows) @ np.array(rows).T
+        expected = np.trace(form) ** 2 / np.trace(form @ form)
+        assert fit.freedom[term] == pytest.approx(expected)

@@ -218,6 +218,9 @@ def test_the_degenerate_tests():
     nothing = crossed_test([], [], [], null=0.5)
     assert np.isnan([nothing.statistic, nothing.df, nothing.p_value]).all()
     assert nothing.method == "none (no ratings)"
+    # One rater who always prefers the same side shows nothing about others.
+    alone = crossed_test(np.ones(30), np.arange(30), np.zeros(30), null=0.5)
+    assert alone.method.endswith("(all ratings are equal; one rater)")
     ties = crossed_test(np.full(6, 0.5), np.arange(6), np.zeros(6), null=0.5)
     assert (ties.statistic, ties.p_value) == (0, 1)
     assert ties.method.startswith("score over items (")

@@ -17,6 +17,14 @@ VALUES = pd.read_csv(R / "evalues.csv")
 ADJUSTED = pd.read_csv(R / "adjust_evalues.csv")
 
 
+def test_rounding_errors_of_a_large_parameter_are_no_evidence():
+    # With a = 1e15, five discordant pairs gave e = 98,716.
+    found = mcnemar_evalue(n10=[5, 50], n01=[0, 0], a=999_999)
+    assert found.log_e_value == pytest.approx([5e-6, 6.125e-4], abs=1e-7)
+    with pytest.raises(ValueError, match="a=1000000000000000"):
+        mcnemar_evalue(n10=5, n01=0, a=1e15)
+
+
 def counts_of(n: int):
     """Return all tables of n discordant pairs, and their probabilities under equality."""
     n10 = np.arange(n + 1)

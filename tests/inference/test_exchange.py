@@ -42,6 +42,12 @@ def test_values_without_a_common_step_are_rounded():
     assert found.p_value == pytest.approx(enumerated(values), abs=2e-3)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-13, 1e9])
+def test_p_values_do_not_depend_on_the_unit_of_measurement(scale):
+    values = np.random.default_rng(2).integers(-3, 4, (20, 3))
+    assert exchange_test(values * scale).p_value == pytest.approx(exchange_test(values).p_value)
+
+
 def test_two_signs_are_flips():
     for d in (np.random.default_rng(3).integers(-3, 4, 300), np.array([5, -1, 2])):
         found = exchange_test(np.column_stack([d, -d]))

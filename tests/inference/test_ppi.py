@@ -91,8 +91,9 @@ def test_units_of_the_scale_do_not_matter():
 
 
 def test_without_limits_exact_agreement_gives_no_interval():
-    found = ppi_mean([1.0, 2.0, 3.0, NAN], [2.0, 3.0, 4.0, 9.0], limits=None)
-    assert np.isnan(found.ci_low)
+    for judge in ([2.0, 3.0, 4.0, 9.0], [2.0, 4.0, 6.0, 9.0]):
+        found = ppi_mean([1.0, 2.0, 3.0, NAN], judge, limits=None)
+        assert np.isnan(found.ci_low)
 
 
 @pytest.mark.parametrize(

@@ -47,12 +47,10 @@ def test_changes_cover_where_the_bootstrap_does_not():
     assert rows["bootstrap"].min() < 0.81
 
 
-def test_controls_of_one_pair_hold_and_others_do_not():
+def test_changes_beyond_controls_hold_their_level():
     rows = pd.DataFrame(SMALL["controls"])
-    held = rows["control_groups"] == 2
-    assert rows.loc[held, "rejected"].max() < 0.065
+    assert rows["rejected"].max() < 0.065
     assert rows["coverage"].min() >= 0.95
-    assert 0.1 < rows["rejected"].max() < 0.12
 
 
 def test_three_samples_cover_unless_a_rate_is_near_1():
@@ -71,8 +69,8 @@ def test_planned_power_of_equivalence_needs_units_that_differ():
 
 def test_regressions_over_few_clusters_keep_their_level():
     rows = pd.DataFrame(SMALL["regression"])
-    assert rows["group"].between(0.015, 0.08).all()
-    assert rows["covariate"].max() < 0.105
+    assert rows["group"].between(0.015, 0.07).all()
+    assert rows["covariate"].max() < 0.035
 
 
 def test_equivalence_at_the_margin_is_rarer_than_one_in_eleven():

@@ -116,8 +116,8 @@ def test_shared_effects_of_items_do_not_count_as_variation_between_models():
     found = gap_components(d)
     assert found.model_variance == pytest.approx(0)
     assert found.item_variance == pytest.approx(d[:, 0].var(ddof=1))
-    # A copy of the same answers has the same gap.
-    assert found.same_items_high - found.same_items_low < 1e-6
+    # Six equal models leave room for another one, but not for the effects of items.
+    assert 0.01 < found.same_items_high - found.same_items_low < 0.05
     # New items give another one: twice the variance of a mean of 200 items.
     half = (found.new_items_high - found.new_items_low) / 2
     assert half == pytest.approx(1.972 * np.sqrt(2 * d[:, 0].var(ddof=1) / 200), rel=1e-3)
@@ -165,6 +165,13 @@ def test_equal_differences_do_not_prove_equality(value):
     assert found.ci_low <= value <= found.ci_high
     assert found.ci_high - found.ci_low > 0.02
     assert found.new_items_high - found.same_items_low > 0.02
+
+
+def test_models_that_agree_on_every_item_do_not_prove_that_the_next_one_will():
+    found = gap_components(np.vstack([np.ones((20, 3)), np.zeros((1, 3))]))
+    assert found.model_sd == pytest.approx(0, abs=1e-6)
+    assert found.same_items_high - found.same_items_low > 0.1
+    assert found.new_items_low <= found.same_items_low
 
 
 def test_limits_stay_on_the_scale():
