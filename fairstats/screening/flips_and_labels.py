@@ -43,7 +43,7 @@ SPREAD = 0.15
 #: The key of an item is doubtful if other models give it one other letter as often as this part of
 #: their accuracy. At most the second part of items are: weak models err on more without any wrong
 #: key.
-DOUBTFUL, MOST_DOUBTFUL = 0.9, 0.1
+DOUBTFUL, MOST_DOUBTFUL = 0.9, 0.2
 #: Least share of changes in the usual direction minus that in the opposite one, in other models. If
 #: they share less, the check says little.
 SHARED_DIRECTION = 0.2
