@@ -14,7 +14,7 @@ import scipy
 from fairstats._lib.model_names import names_model, snapshot_key
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import NO_ROW, Bools, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -40,11 +40,10 @@ UNEXPECTED, POPULAR = 0.35, 0.5
 DIFFERENT_MODELS, FEW_MODELS, ENOUGH_MODELS, ENOUGH_ERRORS = 0.3, 0.6, 5, 0.5
 #: From this share of unexpected answers and of all answers, two models' sets are one file.
 SAME_FILE, SAME_FILE_ALL = 0.99, 0.995
-#: Cohen's kappa of one file: two small models that always give one letter are no copies.
-SAME_FILE_KAPPA = 0.9
-#: Fewest items whose answers vary, and are the same in both sets of one file. Two models that are
-#: nearly always right give the same letters where keys are wrong, but hardly ever change them.
-SAME_FILE_VARYING = 5
+#: Fewest items with the same answers in both sets of one file that include two wrong letters. Two
+#: models that are nearly always right give the same letters where the key is wrong, or wrong for
+#: some versions. Two that follow suggestions give the same wrong letters to these versions.
+SAME_FILE_ITEMS = 5
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
@@ -57,7 +56,7 @@ MOSAIC_LIMIT = 0.35
 RELATED_MODELS = (
     "Is it a fine-tuned, quantised or re-hosted copy of the same model, one model under two names "
     "or made of several, or do both read the same retrieved texts? If so, declare that in the "
-    "submission."
+    "submission. If not, are there wrong keys that neither follows?"
 )
 #: What to ask about two answer sets of one model that are almost the same.
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
@@ -132,7 +131,7 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     p, value, _, limit, wrong, other = min(found, key=lambda one: one[:3])
     same_model = sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
-    one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other)
+    one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other, panel)
     note = f"Shares {percent(max(-value, 0))} of {what} with {other.model} ({other.strategy})"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
@@ -197,17 +196,16 @@ def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
     return panel.once(("unexpected", id(sheet)), compute)
 
 
-def _is_one_file(one: Sheet, two: Sheet) -> bool:
-    """Check that two sets are the same, and not because both give one letter, or the right one."""
-    there = one.answered | two.answered
-    same_item = (one.letters == two.letters).all(axis=1)
-    if np.count_nonzero(same_item & _varies(one, one.answered)) < SAME_FILE_VARYING:
-        return False
-    pairs = np.stack([one.letters[there], two.letters[there]]) - NO_ROW
-    alike = float((pairs[0] == pairs[1]).mean())
-    shares = [np.bincount(letters, minlength=int(pairs.max()) + 1) for letters in pairs]
-    by_chance = float(np.dot(*shares)) / pairs.shape[1] ** 2
-    return alike >= SAME_FILE_ALL and alike - by_chance > SAME_FILE_KAPPA * (1 - by_chance)
+def _is_one_file(one: Sheet, two: Sheet, panel: Panel) -> bool:
+    """Check that two sets are the same, and not because both are right or follow suggestions.
+
+    Such models give at most one wrong letter to an item, or err on all of some versions.
+    """
+    there, same = one.answered | two.answered, one.letters == two.letters
+    correct = panel.layout.correct(one)
+    usual = correct.sum(axis=0) > one.answered.sum(axis=0) / 2
+    alike = _varies(one, one.answered & ~correct & usual) & same.all(axis=1)
+    return bool(np.count_nonzero(alike) >= SAME_FILE_ITEMS and same[there].mean() >= SAME_FILE_ALL)
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:

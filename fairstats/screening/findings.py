@@ -64,7 +64,7 @@ class Finding:
             object.__setattr__(self, "p_value", LEAST_P)
 
     def flag(self, p_adjusted: float) -> Flag:
-        """Return the flag for a p-value that was adjusted over all checks and answer sets.
+        """Return the flag for a p-value that was adjusted over all checks of the set.
 
         Examples
         --------

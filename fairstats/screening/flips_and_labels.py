@@ -41,8 +41,9 @@ ALONE = 0.5
 #: their sampling error.
 SPREAD = 0.15
 #: The key of an item is doubtful if other models give it one other letter as often as this part of
-#: their accuracy.
-DOUBTFUL = 0.9
+#: their accuracy. At most the second part of items are: weak models err on more without any wrong
+#: key.
+DOUBTFUL, MOST_DOUBTFUL = 0.9, 0.2
 #: Least share of changes in the usual direction minus that in the opposite one, in other models. If
 #: they share less, the check says little.
 SHARED_DIRECTION = 0.2
@@ -282,12 +283,17 @@ def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]
 
 
 def _doubtful(sheet: Sheet, panel: Panel) -> Bools:
-    """Return the items to which others give one other letter about as often as usually the key."""
+    """Return the items to which others give one other letter about as often as usually the key.
+
+    If there are too many, these are the clearest ones, without ties.
+    """
     given = panel.others(sheet).counts.sum(axis=1)
     total, is_key = given.sum(axis=1), panel.layout.key[:, None] == np.arange(given.shape[1])
     accuracy = given[is_key].sum() / max(total.sum(), 1e-9)
     most = np.where(is_key, 0, given).max(axis=1, initial=0)
-    return np.asarray((most > 0) & (most >= DOUBTFUL * accuracy * total))
+    clear = most / np.maximum(DOUBTFUL * accuracy * total, 1e-9)
+    next_one = np.sort(clear)[-1 - int(MOST_DOUBTFUL * len(clear))]
+    return np.asarray((clear >= 1) & (clear > next_one + 1e-6))
 
 
 def relative_flips(sheet: Sheet, panel: Panel) -> float | None:

@@ -123,10 +123,10 @@ def _chained(given: FloatArray, key: Codes, shift: int) -> bool:
 
 
 def _only_this_set(sheet: Sheet, panel: Panel, shift: int) -> bool:
-    """Check that other models do not fit the moved key better; if they do, the keys are moved."""
+    """Check that other models fit the key better than the moved one; if not, keys may be moved."""
     fits = partial(_fits_better, layout=panel.layout, shift=shift)
     others = panel.of_other_models(sheet, f"{ALIGNMENT} {shift}", fits)
-    return len(others) >= FEWEST_MODELS and median(others) <= 0
+    return len(others) >= FEWEST_MODELS and median(others) <= -EXCESS_BLOCK
 
 
 def _fits_better(sheet: Sheet, layout: Layout, shift: int) -> float:
@@ -236,8 +236,8 @@ def read_again(item: str, reply: str, layout: Layout) -> str | None:
 def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     """Compare stored marks of correct answers with the letters.
 
-    A judge may have marked replies in which no letter was read: these are not compared. Only
-    choices are blocked: a level may have been marked as right if it is one away. Returns None
+    A judge may have marked replies in which no letter was read: these are not compared. Marks may
+    be those of a judge, of majorities or of a corrected key, so no set is blocked. Returns None
     without marks, or without answers and keys to compare them with.
     """
     if MARK_COLUMN not in rows or "answer_key" not in rows:
@@ -252,8 +252,7 @@ def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     p = float(scipy.stats.binom.sf(items - 1, len(by_item), DISAGREE))
     what = "letters" if layout.has_letters else "answers"
     note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the {what}."
-    many = layout.has_letters and share >= DISAGREE
-    worst: Flag = "block" if many else "look" if items else "ok"
+    worst: Flag = "look" if items else "ok"
     question = "Were the marks made with another version of the key, or by another rule?"
     return Finding(MARKS, share, DISAGREE, p, worst, note, question)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -159,13 +161,12 @@ def screen(
     -----
     ``value`` is what a check measures, and ``reference`` is the limit that honest sets keep.
     ``p_value`` tests one-sidedly if the value is beyond this limit, with the item as the unit.
-    ``p_adjusted`` is adjusted by Holm's method over all checks and sets of the call. The flag is
+    ``p_adjusted`` is adjusted by Holm's method over all checks of the set. The flag is
     ``look`` if it is below 0.01: the note then ends with a question to whoever made the answers.
     ``block`` is for what no honest process produces, at an adjusted p-value below 1e-9: one file
-    under two models' names, answers in the rows of other items, and stored marks that contradict
-    the answers. Limits come from released sets or are relative to other models; their constants are
-    in the module of each check. So models that share errors are not flagged merely because they are
-    not independent.
+    under two models' names, and answers in the rows of other items. Limits come from released sets
+    or are relative to other models; their constants are in the module of each check. So models that
+    share errors are not flagged merely because they are not independent.
 
     Checks that compare with other models need at least three. The answers of one model with several
     strategies count once. A check that is not possible has the flag ``not_checked``, without a
@@ -215,11 +216,18 @@ def screen_opened(
         for panels in read_panels(opened, against)
         for names, finding in _screen_version(panels, recorded, shared)
     ]
-    adjusted = adjust_pvalues([finding.p_value for _, finding in found])
+    # Each set by itself: a submitter could hide one among many.
     rows = [
-        names | _row(finding, float(p)) for (names, finding), p in zip(found, adjusted, strict=True)
+        names | _row(finding, float(p))
+        for names, own in groupby(found, key=itemgetter(0))
+        for finding, p in _adjusted([finding for _, finding in own])
     ]
     return Screening(pd.DataFrame(rows, columns=list(SCREENING_COLUMNS)).astype(_DTYPES))
+
+
+def _adjusted(findings: list[Finding]) -> Iterator[tuple[Finding, float]]:
+    """Return each finding of a set with its adjusted p-value."""
+    return zip(findings, adjust_pvalues([one.p_value for one in findings]), strict=True)
 
 
 def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:

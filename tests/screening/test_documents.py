@@ -68,7 +68,7 @@ def test_page_gives_the_limits_of_the_code():
         "item_difficulty": ([difficulty.FOLLOWED], []),
         "hard_items": ([difficulty.HARD], []),
         "stored_replies": ([letters.DIFFERENT_REPLIES, letters.EITHER_LETTER], []),
-        "stored_marks": ([letters.DISAGREE], [letters.DISAGREE]),
+        "stored_marks": ([letters.DISAGREE], []),
     }
     for check, limits in shown.items():
         cells = row_of(check)[4:6]
@@ -78,6 +78,7 @@ def test_page_gives_the_limits_of_the_code():
     assert row_of("group_labels")[4].startswith("half")
     assert flips.LABELS == 0.5
     assert f"at least {flips.DOUBTFUL:.0%} as often" in PAGE
+    assert f"at most {flips.MOST_DOUBTFUL:.0%} of items" in PAGE
     assert f"a probability below {copied.UNEXPECTED} count" in PAGE
     assert copied.POPULAR == 0.5
     assert f"below {findings.LOOK_LEVEL}." in PAGE

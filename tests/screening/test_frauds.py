@@ -69,9 +69,9 @@ def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, 
     rows = table.set_index("check")
     for check in ("copied_answers", "copied_items", "mosaic"):
         note = rows.loc[check, "note"]
-        words = ("fine-tuned", "quantised", "re-hosted", "two names", "declare")
+        words = ("fine-tuned", "quantised", "re-hosted", "two names", "declare", "wrong keys")
         assert rows.loc[check, "flag"] == "look"
-        assert note.endswith(("?", "declare that in the submission."))
+        assert note.endswith("?")
         assert not [word for word in words if word not in note], note
     blamed = ("fraud", "copied", "cheat", "forged", "stolen")
     assert not [word for word in blamed if table["note"].str.contains(word).any()]
@@ -214,6 +214,26 @@ def test_key_for_most_items_with_an_error_is_asked_about(released):
     made = key_of_easiest(0.75)(sets[0], against, benchmark, np.random.default_rng(7))
     table = screen(made.assign(model="new"), against).to_frame().set_index("check")
     assert table.loc["flip_level", "flag"] == "look"
+
+
+def test_key_for_items_that_weak_models_find_doubtful_is_asked_about():
+    """Next to weak models, many keys look doubtful, but few are wrong."""
+    rng, flags = np.random.default_rng(17), []
+    for _ in range(4):
+        items = draw_items(simulated_benchmark(800, 2, rng=rng), rng=rng)
+        sets = [draw_letters(items, rng.uniform(0.5, 0.6), rng=rng) for _ in range(7)]
+        key = items.layout.key
+        given = sum((one[:, :, None] == np.arange(2)).sum(axis=1) for one in sets[1:])
+        by_key = given[np.arange(800), key]
+        taken = (given.max(axis=1) > by_key) | (rng.random(800) < 0.8)
+        # The key if any version has it, else the most frequent letter.
+        mode = (sets[0][:, :, None] == np.arange(2)).sum(axis=1).argmax(axis=1)
+        one = np.where((sets[0] == key[:, None]).any(axis=1), key, mode)
+        made = np.where(taken[:, None], one[:, None], sets[0]).astype(np.int8)
+        sheets = [Sheet(f"m{number}", "plain", 0, own) for number, own in enumerate(sets)]
+        new = Sheet("new", "plain", 0, made)
+        flags.append(flags_of(new, Panel(items.layout, (new,), tuple(sheets[1:])))["flip_level"])
+    assert flags.count("look") >= 3
 
 
 def test_dropping_both_answers_of_changed_pairs_buys_nothing(released):

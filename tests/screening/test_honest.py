@@ -101,6 +101,27 @@ def test_two_models_that_are_nearly_always_right_are_no_copies_if_keys_are_wrong
     assert "block" not in flags_of(sheets[0], panel).values()
 
 
+@pytest.mark.parametrize("others", [0, 6])
+@pytest.mark.parametrize("truth", ["one letter", "one attribute", "several letters"])
+def test_two_models_that_are_always_right_are_no_copies_if_versions_differ_in_truth(others, truth):
+    """A version may have another right answer than the key, or suggest one that both follow."""
+    rng = np.random.default_rng(5)
+    items = draw_items(simulated_benchmark(400, 4, rng=rng), rng=rng)
+    shape = items.sway.shape
+    moved = rng.integers(1, 4, (400, 1 if truth != "several letters" else shape[1]))
+    where = rng.random(shape) < 0.3
+    if truth != "one letter":
+        where = np.broadcast_to(np.isin(np.arange(shape[1]), [1, 3, 5]), shape)
+    some = (rng.random((400, 1)) < 0.3) | (truth == "several letters")
+    right = (items.layout.key[:, None] + np.where(where & some, moved, 0)) % 4
+    sets = [right, right, *(draw_letters(items, rng.uniform(0.6, 0.9), rng=rng) for _ in "x" * 6)]
+    sheets = tuple(
+        Sheet(f"m{number}", "plain", 0, one.astype(np.int8))
+        for number, one in enumerate(sets[: 2 + others])
+    )
+    assert "block" not in flags_of(sheets[0], Panel(items.layout, sheets, sheets)).values()
+
+
 @pytest.mark.parametrize("accuracy", [(0.75, 0.85), (0.88, 0.92)])
 def test_strong_models_beside_weaker_ones_are_not_asked_about_if_keys_are_wrong(accuracy):
     """They give the right letter to all versions, and so do most of the others."""

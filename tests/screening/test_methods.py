@@ -21,6 +21,7 @@ from fairstats.screening.letters_and_keys import (
     check_letters,
 )
 from fairstats.screening.screen import checks_of
+from tests.screening.honest_models import draw_items, draw_letters, simulated_benchmark
 
 RNG = np.random.default_rng(11)
 START = RNG.bit_generator.state
@@ -104,6 +105,18 @@ def test_model_that_ignores_negations_is_not_blocked(demo, statements, most, ite
             sheets.append(Sheet(f"m{len(sheets)}", "plain", 0, letters.astype(np.int8)))
         found = check_alignment(sheets[0], Panel(layout, (), tuple(sheets[1:])))
         assert found.worst == "look", (keys, varies)
+
+
+def test_set_next_to_models_that_know_nothing_is_not_blocked_if_keys_are_moved(demo):
+    """Constant and random letters do not show whose rows are moved."""
+    items = draw_items(simulated_benchmark(200, 4, rng=RNG), rng=RNG)
+    right = draw_letters(items, 0.9, rng=RNG)
+    moved = replace(items.layout, key=np.roll(items.layout.key, 1))
+    letters = (right, 0 * right, 0 * right + 2, RNG.integers(0, 4, right.shape))
+    sheets = tuple(
+        Sheet(f"m{number}", "plain", 0, one.astype(np.int8)) for number, one in enumerate(letters)
+    )
+    assert check_alignment(sheets[0], Panel(moved, sheets, sheets)).worst == "look"
 
 
 @pytest.mark.parametrize(("items", "accuracy"), [(24, 1.0), (40, 0.9), (61, 0.9)])

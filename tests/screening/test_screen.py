@@ -44,9 +44,10 @@ def test_table_has_one_row_per_check_and_answer_set(honest, synthetic):
     assert not table.duplicated(["model", "strategy", "check"]).any()
     assert table.groupby("model")["check"].nunique().eq(table["check"].nunique()).all()
     assert table["flag"].isin(["ok", "look", "block", "not_checked"]).all()
-    assert table["p_adjusted"].to_numpy() == pytest.approx(
-        adjust_pvalues(table["p_value"]), nan_ok=True
-    )
+    # Sets that are screened together do not hide each other.
+    for _, rows in table.groupby("model"):
+        adjusted = adjust_pvalues(rows["p_value"])
+        assert rows["p_adjusted"].to_numpy() == pytest.approx(adjusted, nan_ok=True)
     assert table["p_value"].dropna().between(0, 1).all()
     assert table["note"].str.endswith((".", "?")).all()
 
@@ -205,13 +206,14 @@ def test_snapshot_shared_by_two_models_is_looked_at_if_it_names_a_model(
     assert ("shared_snapshot" in rows.index) == flagged
 
 
-def test_stored_marks_that_disagree_with_letters_are_blocked(honest, synthetic, by_check):
+def test_stored_marks_that_disagree_with_letters_are_asked_about(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     flags = {}
     for name, marks in {"same": right, "text": right.astype(str), "other": ~right}.items():
         found = screen(honest[0].assign(correct=marks), benchmarks=[synthetic])
         flags[name] = by_check(found, "Model-A").loc["stored_marks", "flag"]
-    assert flags == {"same": "ok", "text": "ok", "other": "block"}
+    # Marks may be those of a judge of the reasoning, of majorities or of another key.
+    assert flags == {"same": "ok", "text": "ok", "other": "look"}
 
 
 def test_stored_replies_with_other_letters_are_asked_about(honest, synthetic, by_check):
