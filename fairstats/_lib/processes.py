@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -49,7 +50,8 @@ def in_copy(work: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
             sender.send(work())
 
     process = context.Process(target=run)
-    process.start()
+    with _frozen():
+        process.start()
     sender.close()
 
     def result() -> Any:
@@ -79,12 +81,23 @@ def pool_of_copies(task: str) -> Iterator[ProcessPoolExecutor]:
         cores(), mp_context=get_context("fork"), initializer=_end_with_parent
     )
     try:
-        yield pool
+        with _frozen():
+            yield pool
     except BrokenProcessPool as error:
         message = f"A process that {task} ended: the system may have too little memory"
         raise RenderError(message) from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """Do not look for unused objects among those of now: copies would need memory of their own."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _end_with_parent() -> None:
