@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import scipy
 
@@ -123,8 +121,9 @@ def expected_correct(sheet: Sheet, panel: Panel, *, highest: float = 1.0) -> Flo
     ----------
     Bock & Aitkin (1981), Psychometrika 46:443-459.
     """
-    make = partial(_rasch, sheet, panel.others(sheet), highest)
-    return panel.once(("expected", id(sheet), highest), make)
+    # The others are summed again for each model, so only if they are needed.
+    key = ("expected", id(sheet), highest)
+    return panel.once(key, lambda: _rasch(sheet, panel.others(sheet), highest))
 
 
 def _rasch(sheet: Sheet, usual: Popularity, highest: float) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import NO_ANSWER, Bools, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import NO_ANSWER, Bools, Layout, Panel, Popularity, Sheet
 from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -270,25 +270,36 @@ def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]
 
     Items with a doubtful key count as not answered.
     """
-
-    def without_doubtful() -> Sheet:
-        kept = np.where(_doubtful(sheet, panel)[:, None], NO_ANSWER, sheet.letters)
-        return replace(sheet, letters=kept.astype(sheet.letters.dtype))
-
-    sheet = panel.once(("without doubtful keys", id(sheet)), without_doubtful)
+    make = partial(_without_doubtful, sheet, panel)
+    sheet = panel.once(("without doubtful keys", id(sheet)), make)
     a, b, there, differ = _differing(sheet, panel.layout)
     right = expected_correct(sheet, panel)
     expected = right[:, a] * (1 - right[:, b]) + right[:, b] * (1 - right[:, a])
     return differ.sum(axis=1).astype(np.float64), np.where(there, expected, 0).sum(axis=1)
 
 
+def _without_doubtful(sheet: Sheet, panel: Panel) -> Sheet:
+    doubtful = _doubtful(sheet, panel)
+    if not doubtful.any():
+        # What other checks computed from the sheet serves here too.
+        return sheet
+    kept = np.where(doubtful[:, None], NO_ANSWER, sheet.letters)
+    return replace(sheet, letters=kept.astype(sheet.letters.dtype))
+
+
 def _doubtful(sheet: Sheet, panel: Panel) -> Bools:
+    """Return the items with a doubtful key, from the answers of the other models."""
+    key = ("doubtful keys", sheet.family)
+    return panel.once(key, lambda: _doubtful_keys(panel.others(sheet)))
+
+
+def _doubtful_keys(others: Popularity) -> Bools:
     """Return the items to which others give one other letter about as often as usually the key.
 
     If there are too many, these are the clearest ones, without ties.
     """
-    given = panel.others(sheet).counts.sum(axis=1)
-    total, is_key = given.sum(axis=1), panel.layout.key[:, None] == np.arange(given.shape[1])
+    given = others.counts.sum(axis=1)
+    total, is_key = given.sum(axis=1), others.layout.key[:, None] == np.arange(given.shape[1])
     accuracy = given[is_key].sum() / max(total.sum(), 1e-9)
     most = np.where(is_key, 0, given).max(axis=1, initial=0)
     clear = most / np.maximum(DOUBTFUL * accuracy * total, 1e-9)
