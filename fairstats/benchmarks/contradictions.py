@@ -15,8 +15,8 @@ from fairstats.benchmarks.declaration import (
     POOLED,
     Attribute,
     Benchmark,
+    decimal_number,
     folded,
-    plain_number,
     spelled_levels,
 )
 
@@ -149,13 +149,13 @@ def _alike_options(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Itera
         return
     read: dict[str, str] = {}
     for option in options:
-        number = plain_number(option)
-        name = f"{number:.15g}" if number is not None else " ".join(option.casefold().split())
+        number = decimal_number(option)
+        name = f"{number:.15g}" if number is not None else folded(option)
         if (other := read.setdefault(name, option)) != option:
             message = f"{other!r} and {option!r} are the same answer in another spelling"
             yield wrong(message, "remove one", "options")
     for option, label in benchmark.labels.items():
-        other = read.get(" ".join(label.casefold().split()), option)
+        other = read.get(folded(label), option)
         if option in options and other != option:
             yield wrong(f"is the option {other!r}", "use another label", f"labels.{option}", label)
 

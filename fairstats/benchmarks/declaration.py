@@ -493,14 +493,14 @@ class Benchmark:
         """
         if text in self.options:
             return text
-        number = plain_number(text)
+        number = decimal_number(text)
         if number is None:
             return None
         if self.kind.name == "score":
             low, high = self.limits
             return f"{number:.15g}" if low <= number <= high else None
         # A spreadsheet turns 3 into 3.0.
-        return next((option for option in self.options if plain_number(option) == number), None)
+        return next((option for option in self.options if decimal_number(option) == number), None)
 
     def named(self, text: str) -> str | None:
         """Return the option or score that a text names; None if it names none, or several.
@@ -560,10 +560,10 @@ def _compared_for(crossing: Attribute, of: Attribute, by: Attribute) -> str:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a plain decimal number."""
-    return plain_number(text) is not None
+    return decimal_number(text) is not None
 
 
-def plain_number(text: str) -> float | None:
+def decimal_number(text: str) -> float | None:
     """Return a plain decimal number; None for other texts."""
     if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", text):
         return None
