@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from fairstats._lib.memo import Memo
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
@@ -18,7 +19,6 @@ from fairstats.benchmarks.loading import load_benchmarks
 if TYPE_CHECKING:
     import narwhals as nw
 
-T = TypeVar("T")
 
 #: Columns that identify a unit, without its attribute and pair of groups.
 UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
@@ -30,7 +30,7 @@ NO_LETTER = ""
 
 
 @dataclass(frozen=True)
-class OpenAnswers:
+class OpenAnswers(Memo):
     """A checked answers table, with cached results computed from it.
 
     Every function that takes answers also takes this, so that several metrics of the same answers
@@ -54,13 +54,6 @@ class OpenAnswers:
     benchmarks: dict[str, Benchmark]
     cells: pd.DataFrame
     in_memory: bool
-    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
-
-    def once(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the result of `make`, computed once per key. Do not change it."""
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
 
     def asked(self) -> list[tuple[Benchmark, Attribute]]:
         """Return the attributes that have answers, in the order of their benchmarks."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.installation import __version__
+from fairstats._lib.memo import Memo
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, unique_slugs
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
@@ -34,7 +35,6 @@ MANIFEST = "manifest.json"
 EARLIER = ("release_old", "manifest_old")
 #: Bytes from which on a table is read again each time, to save memory.
 _LARGE = 2_000_000
-T = TypeVar("T")
 
 
 def formats_of(table: str) -> tuple[str, ...]:
@@ -99,17 +99,10 @@ class Board:
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Memo):
     """A release folder as read by pages."""
 
     path: Path
-    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    def once(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the result of `make`, computed once per key. Do not change it."""
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

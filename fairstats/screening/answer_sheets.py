@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.memo import Memo
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import fold_name
 from fairstats.answers.engine_frames import OpenAnswers
@@ -25,7 +26,6 @@ NO_ANSWER, NO_ROW = MISSING, NOT_ASKED
 #: model, would fill the memory.
 PART_ITEMS = 2**15
 
-T = TypeVar("T")
 Codes = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float32]
@@ -246,7 +246,7 @@ class Popularity:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class Panel(Memo):
     """The sheets of one benchmark version, and the reference sheets summed by model.
 
     Attributes
@@ -262,19 +262,11 @@ class Panel:
     layout: Layout
     screened: tuple[Sheet, ...]
     reference: tuple[Sheet, ...]
-    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def everything(self) -> tuple[Sheet, ...]:
         """Return each sheet once."""
         return tuple(dict.fromkeys((*self.screened, *self.reference)))
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, computed once per key."""
-        if key not in self._made:
-            self._made[key] = make()
-        found: T = self._made[key]
-        return found
 
     def of_other_models(
         self, sheet: Sheet, name: str, statistic: Callable[[Sheet], float | None]
