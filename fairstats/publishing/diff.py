@@ -128,15 +128,8 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
 
 def _sets(release: Release) -> pd.DataFrame:
     """Return the facts of each answer set that two releases are compared by."""
-    keys, hashes = list(UNIT_COLUMNS), _hashes(release)
-    rows = []
-    for key, own in _answer_sets(release).items():
-        there = [name for name in ("snapshot", "answer") if name in own.collect_schema().names()]
-        counts = count_rows(own, there)
-        snapshots = counts["snapshot"].dropna().unique() if "snapshot" in there else []
-        missing = int(counts.loc[counts["answer"].isna(), "rows"].sum())
-        answers = int(counts["rows"].sum())
-        rows.append((*key, ", ".join(sorted(snapshots)) or None, answers, missing, hashes[key]))
+    keys = list(UNIT_COLUMNS)
+    rows = [(*key, *facts) for key, facts in _facts(release).items()]
     found = pd.DataFrame(rows, columns=[*keys, "snapshot", "answers", "missing", "hash"])
     ranks = release.ranks.set_index(keys)["rank"].astype("Int64")
     ranked = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"]).transform("count")
@@ -160,11 +153,20 @@ def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
     }
 
 
-def _hashes(release: Release) -> dict[Unit, str]:
-    """Return the hash of each answer set, computed once for a release."""
+def _facts(release: Release) -> dict[Unit, tuple[str | None, int, int, str]]:
+    """Return snapshots, answers, missing ones and hash of each answer set; read once."""
     return release.once(
-        "hashes of answers", lambda: {key: _hash(own) for key, own in _answer_sets(release).items()}
+        "facts of answers",
+        lambda: {key: _counted(own) for key, own in _answer_sets(release).items()},
     )
+
+
+def _counted(answers: nw.LazyFrame[Any]) -> tuple[str | None, int, int, str]:
+    there = [name for name in ("snapshot", "answer") if name in answers.collect_schema().names()]
+    counts = count_rows(answers, there)
+    snapshots = counts["snapshot"].dropna().unique() if "snapshot" in there else []
+    missing = int(counts.loc[counts["answer"].isna(), "rows"].sum())
+    return ", ".join(sorted(snapshots)) or None, int(counts["rows"].sum()), missing, _hash(answers)
 
 
 def _hash(answers: nw.LazyFrame[Any]) -> str:
@@ -198,7 +200,7 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
         ``release_old`` is the earlier release, ``manifest_old`` the hash of its manifest. A
         benchmark that was declared differently is not compared.
     """
-    units = sorted(_hashes(release))
+    units = sorted(_facts(release))
     waiting = set(units)
     # Models of this release are compared in its table of comparisons.
     names = {(benchmark, model) for benchmark, _, model, _ in units}
@@ -238,8 +240,9 @@ def _compared(
     pairs = [pair for pair in pairs if pair[0][0] in alike]
     if not pairs:
         return []
-    hashes = _hashes(before), _hashes(release)
-    pairs = [pair for pair in pairs if hashes[0][pair[0]] != hashes[1][pair[1]]]
+    facts = _facts(before), _facts(release)
+    # The last one is the hash.
+    pairs = [(one, other) for one, other in pairs if facts[0][one][-1] != facts[1][other][-1]]
     if not pairs:
         return []
     import narwhals as nw
@@ -253,8 +256,8 @@ def _compared(
     compared = [(VERSION, old[first], new[second]) for first, second in pairs]
     table = judged_comparisons(compared, release.manifest["arguments"]["missing"], release.alpha)
     table = _without_same_snapshots(table, before, release)
-    facts = previous_release(before)
-    return [table.assign(**dict(zip(EARLIER, facts.values(), strict=True)))]
+    named = previous_release(before)
+    return [table.assign(**dict(zip(EARLIER, named.values(), strict=True)))]
 
 
 def _without_same_snapshots(table: pd.DataFrame, before: Release, release: Release) -> pd.DataFrame:
