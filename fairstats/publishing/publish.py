@@ -275,9 +275,9 @@ def _publish_into(
         assemble(site)
         return Published(final, new=False)
     check_manifests(site)
-    _refuse_again(site, release)
     # The pages show figures of earlier releases.
     before = [open_release(other.path) for other in releases_of(site)]
+    _refuse_again(site, release, before)
     created_at = datetime.now(UTC)
     _refuse_place(release, before, created_at)
     building = unfinished(final)
@@ -331,14 +331,14 @@ def _publish_into(
     return Published(final, new=True)
 
 
-def _refuse_again(site: Path, release: str) -> None:
+def _refuse_again(site: Path, release: str, before: list[Release]) -> None:
     """Refuse the name of a release that the site no longer has; note others that it lists.
 
     Readers have its figures under this name. The list is written again with every release, but the
     next release names the one before it for good.
     """
     gone = [name for name in listed_releases(site) if not (site / RELEASES / name).exists()]
-    followed = {(one.manifest.get("previous") or {}).get("release") for one in releases_of(site)}
+    followed = {(one.manifest.get("previous") or {}).get("release") for one in before}
     if release in {*gone, *followed}:
         message = f"release {release} was published before, and its folder is gone"
         remedy = "restore the folder, or use a new name: a release never changes"
