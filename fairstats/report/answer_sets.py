@@ -151,9 +151,7 @@ class Pair:
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table's rows on this pair."""
-        keys, key = ("attribute", "group_a", "group_b"), (self.attribute, *self.groups)
-        own = [table[name] == value for name, value in zip(keys, key, strict=True)]
-        return table[own[0] & own[1] & own[2]]
+        return _rows(table, ("attribute", "group_a", "group_b"), (self.attribute, *self.groups))
 
 
 @dataclass(frozen=True)
@@ -476,16 +474,20 @@ class AnswerSet:
 
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables that belong to this answer set."""
-        table = self.release.table(name)
         unit = (self.benchmark.name, self.board.version, self.model, self.board.strategy)
-        for column, value in zip(UNIT_COLUMNS, unit, strict=True):
-            table = table[table[column] == value]
-        return table
+        return _rows(self.release.table(name), UNIT_COLUMNS, unit)
 
     @cached_property
     def sensitivity(self) -> pd.DataFrame:
         """Return the rows of the table of sensitivity, read once for all pairs."""
         return self.table("sensitivity")
+
+
+def _rows(table: pd.DataFrame, columns: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
+    """Return the rows with these values, column by column: few rows are left for the later ones."""
+    for column, value in zip(columns, values, strict=True):
+        table = table[table[column] == value]
+    return table
 
 
 def short_label(attribute: Attribute, groups: tuple[str, str]) -> str:
