@@ -55,8 +55,9 @@ class Settings:
     @property
     def caution(self) -> str:
         """Return what to know before groups are called equal; empty if all settings are known."""
-        known = bool(self.unrecorded)
-        return f"{listed(self.unrecorded)}: recorded for some groups only" if known else ""
+        if not self.unrecorded:
+            return ""
+        return f"{listed(self.unrecorded)}: recorded for some groups only"
 
 
 def different_settings(
@@ -77,9 +78,7 @@ def different_settings(
     'different settings: temperature 0.0 → 0.0, 1.0'
     """
     parts, names = [], [name for name in dict.fromkeys([*old, *new]) if name not in skip]
-    for name in names:
-        if name not in old or name not in new:
-            continue
+    for name in (name for name in names if name in old and name in new):
         sides = old[name], new[name]
         if name == PROMPT:
             variants, other = (dict(one.rsplit(" ", 1) for one in side) for side in sides)
@@ -114,6 +113,7 @@ def settings_of(
     mixed = np.full(len(units), "", dtype=object)
     values: list[dict[str, tuple[str, ...]]] = [{} for _ in range(len(units))]
     unrecorded: list[list[str]] = [[] for _ in range(len(units))]
+    places = {unit: place for place, unit in enumerate(units.itertuples(index=False, name=None))}
     for name in [*MIXED, PROMPT]:
         if name not in there:
             continue
@@ -125,8 +125,8 @@ def settings_of(
             given = opened.frame.filter(~nw.col("answer").is_null())
             table = opened.once(("rows by", name), partial(count_rows, given, [*_KEYS, name]))
         own = table[table["benchmark"] == benchmark.name]
-        for place, own_values in _values(own, name, units):
-            values[place][name] = own_values
+        for unit, own_values in _values(own, name):
+            values[places[unit]][name] = own_values
         if not own[name].isna().any() and own[name].nunique() < 2:
             continue
         apart, blank = _apart(own, name, benchmark, units)
@@ -150,17 +150,14 @@ def _first_prompts(opened: OpenAnswers) -> pd.DataFrame:
     return counted.agg(nw.col(PROMPT).min(), rows=nw.len()).collect().to_pandas()
 
 
-def _values(
-    own: pd.DataFrame, column: str, units: pd.DataFrame
-) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _values(own: pd.DataFrame, column: str) -> Iterator[tuple[Any, tuple[str, ...]]]:
     """Yield each answer set that has values in a column, with these values."""
-    places = {tuple(unit): place for place, unit in enumerate(units.itertuples(index=False))}
     if column == PROMPT:
         own = own[~own.duplicated(_KEYS, keep=False)]
         own = own.assign(**{column: own["attribute"] + " " + own["group"] + " " + own[column]})
     for unit, found in own.dropna(subset=[column]).groupby([*UNIT_COLUMNS])[column]:
         texts = {f"{one:g}" if isinstance(one, float) else str(one) for one in found}
-        yield places[unit], tuple(sorted(texts))
+        yield unit, tuple(sorted(texts))
 
 
 def _apart(

@@ -492,7 +492,7 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     n = outcomes.patterns.sum(axis=1)
     reasons = np.full(len(outcomes), "", dtype=object)
     reasons[:] = outcomes.once(why_other_variants)[outcomes.unit]
-    mixed = np.array([one.mixed for one in outcomes.grid.settings])[outcomes.unit]
+    mixed = np.array([one.mixed for one in outcomes.grid.settings], dtype=object)[outcomes.unit]
     reasons = np.where(mixed != "", mixed, reasons)
     reasons[outcomes.grid.selecting[outcomes.unit]] = SELECTED
     reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
