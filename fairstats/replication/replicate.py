@@ -35,7 +35,6 @@ from fairstats.metrics.cohens_h import cohens_h
 from fairstats.replication.printed_tables import (
     BENCHMARK,
     CELL_COLUMNS,
-    PUBLISHED,
     printed_cells,
 )
 
