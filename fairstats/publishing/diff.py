@@ -177,8 +177,10 @@ def _hash(answers: nw.LazyFrame[Any]) -> str:
     columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
     rows = answers.select(name for name in columns if name in answers.collect_schema().names())
     found = hashlib.sha256()
-    for number, part in enumerate(batches(rows.sort(*KEY_COLUMNS), 100_000)):
-        text, table = BytesIO(), pyarrow.Table.from_pandas(part, preserve_index=False)
+    # The other keys have one value in a unit.
+    rows = rows.sort(name for name in KEY_COLUMNS if name not in UNIT_COLUMNS)
+    for number, part in enumerate(batches(rows, 100_000)):
+        text, table = BytesIO(), pyarrow.Table.from_pandas(part, preserve_index=False, nthreads=1)
         write_csv(table, text, WriteOptions(include_header=number == 0))
         found.update(text.getbuffer())
     return found.hexdigest()
