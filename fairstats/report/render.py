@@ -145,7 +145,9 @@ def render(
                 f"{keyword('renderer', 'builtin')}, which draws the same pages"
             )
         program = None
-    with temporary_folder("pages") as project:
+    # Pages read many single cells, which is slow from the arrays of arrow.
+    quick = pd.option_context("mode.string_storage", "python")
+    with temporary_folder("pages") as project, quick:
         pages = stage(release, project)
         watch(DRAWING, 0, len(pages))
         if program is None:
