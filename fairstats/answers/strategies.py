@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import fold_name
 from fairstats.benchmarks.declaration import PLAIN
@@ -106,7 +107,7 @@ def vote_problems(answers: pd.DataFrame, path: str, remedy: str) -> list[Problem
     ]
 
 
-#: Readers' names for the prompts of published studies; any other prompt keeps its name.
+#: Readers' names for the prompts of published studies.
 _PROMPTS = {
     PLAIN: "plain",
     "cot": "reasoning first",
@@ -118,17 +119,17 @@ _PROMPTS = {
 
 
 def strategy_label(name: str) -> str:
-    """Return a strategy's name for readers.
+    """Return a strategy's name for readers; a prompt of another name is in quotation marks.
 
     Examples
     --------
     >>> strategy_label("cot"), strategy_label("my prompt")
-    ('reasoning first', 'my prompt')
+    ('reasoning first', '“my prompt”')
     >>> strategy_label("majority_vote(cot)+bm25@10")
     'reasoning first, 10 snippets (bm25), majority vote'
     """
     read = read_strategy(name)
-    parts = [_PROMPTS.get(read.prompt, read.prompt)]
+    parts = [_PROMPTS.get(read.prompt) or quoted(read.prompt)]
     if read.retriever is not None:
         parts.append(f"{read.top_k} snippet{'s' * (read.top_k != 1)} ({read.retriever})")
     if read.voted:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS, points
+from fairstats._lib.formatting import MINUS, points, quoted
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
@@ -581,7 +581,7 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
         + p9.scale_color_manual(used)
         + p9.guides(color=p9.guide_legend(override_aes={"size": 3, "alpha": 1, "shape": "o"}))
         + p9.labs(
-            title=f"{model}: {pair}",
+            title=f"{quoted(model)}: {pair}",
             x=f"{len(rows):,} specifications, sorted by the difference",
             y="",
             color="",
@@ -662,7 +662,7 @@ def _set_names(models: Iterable[str], strategies: pd.Series, *, before: str = ",
     """Return the names of models, each with its prompt if there are several."""
     several = strategies.nunique() > 1
     return [
-        plain(f"{model}{before}{strategy_label(strategy)}" if several else model)
+        plain(f"{quoted(model)}{before}{strategy_label(strategy)}" if several else model)
         for model, strategy in zip(models, strategies, strict=True)
     ]
 
