@@ -170,7 +170,7 @@ def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, hones
     (row,) = found.screening[found.screening["flag"] == "look"].to_dict("records")
     assert row["check"] == "shared_snapshot"
     assert row["note"].startswith(
-        f"The snapshot {other} is also the snapshot or the name of {other}."
+        f"The snapshot “{other}” is also the snapshot or the name of “{other}”."
     )
 
 
@@ -514,7 +514,7 @@ def test_release_has_the_record_and_pages_show_it(board, benchmark, honest, tmp_
     model = honest[0]["model"].iloc[0]
     assert (row["model"], row["attempts"], row["accepted_by"]) == (model, 5, "A keeper")
     page = drawn_text(show_leaderboard, release)
-    note = f"§ {model}: one of 5 complete runs, chosen by the submitter (Smallest gap)."
+    note = f"§ “{model}”: one of 5 complete runs, chosen by the submitter (Smallest gap)."
     assert note in page
     assert "Who sent these answers?" in page
     assert page.count("added by the publisher") == 4

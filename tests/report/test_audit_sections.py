@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import Benchmark
@@ -141,7 +142,7 @@ def draw(release, tmp_path_factory):
 
 def words(path: Path, model: str = "Model-1") -> str:
     if path.suffix == ".pdf":
-        return pdf_words(path, title=f"Audit of {model}")
+        return pdf_words(path, title=f"Audit of {quoted(model)}")
     return Markup(path.read_text(encoding="utf-8")).words
 
 
@@ -676,7 +677,7 @@ def test_report_in_a_browser_makes_no_request_and_passes_axe(opened, draw, model
     tab, said, asked = opened(path, bypass_csp=True)
     assert (said, asked) == ([], [path.as_uri()])
     (title,) = tab.locator("h1").all_inner_texts()
-    assert squeezed(title) == squeezed(f"Audit of {model}")
+    assert squeezed(title) == squeezed(f"Audit of {quoted(model)}")
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
         assert violations(tab) == [], scheme

@@ -134,7 +134,7 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
 @pytest.mark.parametrize(
     ("verdicts", "low", "slanted", "said"),
     [
-        ([D, U, E], 0.2, False, "Do not rely on Model-1 for these groups until"),
+        ([D, U, E], 0.2, False, "Do not rely on “Model-1” for these groups until"),
         ([D, U, E], 0.01, False, "Decide before use whether a difference of this size matters"),
         ([D, U, E], 0.2, True, "Before use, find out how often slanted text occurs"),
         ([E, U, E], 0.2, False, "Do not decide yet: a difference in accuracy beyond ±10 points"),

@@ -100,7 +100,7 @@ def test_board_shows_the_range_of_ranks(ranked):
     # It is also flagged by screening.
     assert rows[-1][0].endswith("† ‡")
     (reason,) = why_unranked(board)
-    assert reason.startswith("† guesses is not ranked: accuracy")
+    assert reason.startswith("† “guesses” is not ranked: accuracy")
 
 
 def test_paper_has_the_first_and_the_last_models_of_a_long_board(ranked, monkeypatch):
@@ -225,7 +225,7 @@ def test_only_model_has_a_reason_instead_of_a_rank(published):
     assert (board.ranked.empty, board.could_be_ranked) == (True, ["one"])
     assert board.ordered == ["one", "guesses"]
     guesses, alone = why_unranked(board)
-    assert alone == "† one is not ranked: no other model on this board can be ranked."
+    assert alone == "† “one” is not ranked: no other model on this board can be ranked."
     assert "accuracy" in guesses
     # The page is still about this model, and its badge about its verdicts.
     assert findings(board, made).models == ["one"]

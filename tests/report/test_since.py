@@ -73,7 +73,7 @@ def test_other_answers_of_one_snapshot_are_no_better_version(tmp_path, drawn):
         verdicts[snapshot] = rows["verdict"].dropna().unique().tolist()
         if snapshot == "One-1":
             (reason,) = rows["verdict_reason"].dropna().unique()
-            assert reason == "both releases state the snapshot One-1: no newer version"
+            assert reason == "both releases state snapshot “One-1”: no newer version"
             assert "One is better" not in drawn(show_model, second, "one")
     assert verdicts["One-1"] == ["unclear"]
     assert verdicts["One-2"] == verdicts[None] == ["win-win"]
