@@ -271,12 +271,12 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
     day = release.created_at
     assert squeezed(f"fairstats release 2026.11 · {day.day} {day:%B %Y}") in report
     for label, value in {
-        "Model tested": "Model-1-1",
+        "Model tested": "“Model-1-1”",
         "Benchmark": "Three groups,",
         "Size": "300 vignettes, 1,500 answers",
         "Margin": "±2 points",
-        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 unreadable); snapshot Model-",
-        "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot Model-1-1;",
+        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 unreadable); snapshot ",
+        "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot “Model-1-1”",
     }.items():
         assert squeezed(f"{label} {value}") in report
     for name in ("answers", "estimates"):
@@ -323,7 +323,7 @@ def test_a_hostile_name_is_text_in_title_tables_and_sentences(release, draw, to)
     path = draw(ALL_HOSTILE, to)
     text = words(path, ALL_HOSTILE)
     # Typst's fonts have no emoji; the rest of such a name is shown.
-    name = squeezed(ALL_HOSTILE)
+    name = squeezed(quoted(ALL_HOSTILE))
     name, text = (part.encode("ascii", "ignore").decode() for part in (name, text))
     assert f"Auditof{name}" in text[:600]
     assert f"Allestimatesof{name}arein" in text
@@ -619,8 +619,8 @@ def test_scope_counts_answers_per_snapshot(several):
     (answers,) = answer_sets(several, "two snapshots")
     first, second = scope(answers)
     for text, parts in (
-        (first, ("200 vignettes", "1,000 answers", "0 of them", "snapshot first")),
-        (second, ("100 vignettes", "500 answers", "7 of them", "snapshot later")),
+        (first, ("200 vignettes", "1,000 answers", "0 of them", "snapshot “first”")),
+        (second, ("100 vignettes", "500 answers", "7 of them", "snapshot “later”")),
     ):
         assert [part for part in parts if part not in text] == []
 
@@ -646,7 +646,7 @@ def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_
     for model, selected in (("Model-1", True), ("Model-2", False)):
         found = "\n".join(limitations(made, model))
         assert "Items are few." in found.splitlines()
-        assert (f"{model} took part" in found) == selected
+        assert (f"“{model}” took part" in found) == selected
         # This is the only reason.
         assert "no verdict is given" not in found
 

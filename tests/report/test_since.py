@@ -87,7 +87,7 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     assert "One (release 1) → One" in text
     assert "Two (release 1) → Three" in text
     assert "earlier_comparisons.csv" in text
-    assert "Is it better than Two (release 1)?" in drawn(show_model, second, "three")
+    assert "Is it better than “Two” (release 1)?" in drawn(show_model, second, "three")
     text = drawn(show_model, second, "one")
     assert "What changed since release 1?" in text
     assert "Compared with its answers in release 1, One is " in text
