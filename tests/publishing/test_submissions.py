@@ -117,7 +117,7 @@ def test_preview_says_why_a_strategy_of_its_own_has_no_rank(honest, board, bench
     submit(own, tmp_path / "own", prompts={"my own way": "0" * 64})
     found = checked(tmp_path / "own", board, benchmark)
     (rank,) = [text for text in found.lines if text.startswith("Rank of")]
-    assert rank.endswith("my own way): none (no other model on this board); new.")
+    assert rank.endswith("“my own way” (1): none (no other model on this board); new.")
 
 
 def test_preview_has_the_caution_about_votes_next_to_verdict_and_rank(
@@ -181,7 +181,7 @@ def test_model_that_selected_items_by_its_declared_snapshot_has_no_rank(board, b
     found = check_submission(folder, present_answers(board), benchmarks=[selecting])
     assert found.result == "ok"
     (rank,) = (
-        text for text in found.lines if text.startswith(f"Rank of {honest[0]['model'].iloc[0]}")
+        text for text in found.lines if text.startswith(f"Rank of “{honest[0]['model'].iloc[0]}”")
     )
     assert "none (model took part in selecting the items)" in rank
     # Publishing knows only the answers' own snapshots.
@@ -262,12 +262,12 @@ def test_strategy_for_a_model_of_another_submitter_is_named(
     known = honest[0].assign(strategy="cot"), honest[1].assign(strategy="cot")
     prompts = {"prompts": {"cot": "0" * 64}}
     (named,) = added(known[0], "same", **prompts)
-    assert named.endswith(f"to {model} (of the same submitter)")
+    assert named.endswith(f"to “{model}” (of the same submitter)")
     (named,) = added(known[0], "other", submitter="E. Else", **prompts)
-    assert named.startswith("cot on ")
-    assert f"to {model} (submitted by {FACTS['submitter']}; these are from E. Else)" in named
+    assert named.startswith("“cot” on ")
+    assert f"to “{model}” (submitted by {FACTS['submitter']}; these are from E. Else)" in named
     (named,) = added(known[1], "kept", **prompts)
-    assert f"to {other} (without a submission; these are from" in named
+    assert f"to “{other}” (without a submission; these are from" in named
 
 
 def test_submitter_who_looks_like_another_is_a_problem(submission, board, benchmark, honest):
@@ -289,7 +289,7 @@ def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, hone
     assert not re.findall(r"<(img|a|code|strong>bold)\b", page)
     # A word joiner keeps GitHub from mentioning a person or an issue.
     shown = html.escape(name, quote=False).replace("@", "@\u2060")
-    assert f"<td>{shown} (model-2026-11-01)</td>" in page
+    assert f"<td>“{shown}”, snapshot “model-2026-11-01”</td>" in page
     assert "<td>&lt;/details&gt;#\u2060 Title | x</td>" in page
 
 

@@ -608,9 +608,9 @@ def test_first_release_is_marked_as_the_first(releases, news):
 
 def test_new_gone_and_changed_answer_sets_are_named(news):
     label = squeezed("(24 demonstration vignettes).")
-    for change in ("Added:New", "Removed:Two", "Changedanswers:One"):
+    for change in ("Added:“New”", "Removed:“Two”", "Changedanswers:“One”"):
         assert f"{change}{label}" in news[1]
-    assert f"Added:Two{label}Changedfigures:none." in news[2]
+    assert f"Added:“Two”{label}Changedfigures:none." in news[2]
     assert "Removed" not in news[2].split("Earlierreleases")[0]
 
 
