@@ -29,7 +29,7 @@ def test_selecting_model_is_compared_with_the_others(models, selected):
     assert row["estimate"] == pytest.approx(8 / 12)
     assert row["ci_low"] < 8 / 12 < row["ci_high"]
     assert row["note"].startswith("8 only White right, 0 only Black")
-    assert "m-0 took part" in row["note"]
+    assert "“m-0” took part" in row["note"]
     assert findings["quantity"].tolist()[1:] == [ONE_SIDED] * 2
 
 
