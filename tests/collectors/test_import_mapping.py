@@ -193,7 +193,7 @@ def test_existing_answers_are_refused(tmp_path):
     for columns in ("white=Answer W", "white=M,male=F"):
         done = command(tmp_path, path, columns)
         assert done.exit_code == 1
-        assert "demo, 1, “m”, “plain”" in done.output
+        assert "demo, 1, m, plain" in done.output
         assert "import only the others" in done.output
         assert written.read_bytes() == before
 
