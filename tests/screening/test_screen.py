@@ -195,7 +195,7 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
         row = rows.loc["shared_snapshot"]
         assert (row["flag"], row["value"]) == ("look", 1)
         assert row["note"].startswith(
-            f"The snapshot {snapshot} is also the snapshot or the name of {named}. "
+            f"The snapshot “{snapshot}” is also the snapshot or the name of “{named}”. "
         )
 
 
