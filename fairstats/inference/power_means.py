@@ -81,8 +81,8 @@ def power_means(
     --------
     >>> power_means([20, 40], 0.5, 1).round(4)
     array([0.5645, 0.8694])
-    >>> power_means([40, 60], 0, 0.4, margin=0.2, scale=4).round(4)
-    array([0.    , 0.7494])
+    >>> power_means([40, 60, 80], 0, 0.4, margin=0.2, scale=4).round(4)
+    array([0.    , 0.421 , 0.8901])
     >>> round(float(power_means(190, 0.14, 0.38, cluster_size=3.8, icc=0.1)), 3)
     0.993
     """

@@ -131,8 +131,8 @@ def rating_agreement(
     with a note, if raters rated different tasks. A rater's repeats never count. It has no limits
     (`fairstats.inference.reliability.intraclass_correlation`).
 
-    With two raters, or one rater in every pair, differences between raters are unknown, and the
-    limits use items alone. With one item and three or more raters, they use raters alone.
+    With two raters, or one rater in every pair, differences between raters are unknown, and there
+    are no crossed limits. With one item and three or more raters, they use raters alone.
     `crossed_method` records this. If leaving one out changes nothing (raters who always agree), the
     limits are Wilson's for as many items. If no two raters agree on a rare report, the limits of
     Fleiss' κ and Krippendorff's α reach at least as far as Wilson's for positive agreement. There

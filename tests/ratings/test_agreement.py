@@ -152,13 +152,13 @@ def test_judgements_are_counted_task_by_task(ratings_of):
     assert set(made("rating_votes", again)["n_ratings"]) == {2}
 
 
-def test_two_raters_have_limits_over_items_only(ratings_of):
+def test_two_raters_have_no_crossed_limits(ratings_of):
     signs = ["yy", "nn", "ny", "nn", "yn", "nn", "yy", "nn"]
     ratings = ratings_of({f"t{i}": text for i, text in enumerate(signs)})
     found = of(rating_agreement(ratings), dimension="visit")
-    assert found["crossed_method"].str.startswith("items jackknife, wilson t (two").all()
-    assert (found["crossed_low"] < found["estimate"]).all()
-    assert (found["estimate"] < found["crossed_high"]).all()
+    assert found["crossed_method"].str.startswith("none (two raters: ").all()
+    assert found[["crossed_low", "crossed_high"]].isna().all(axis=None)
+    assert found["ci_low"].notna().all()
 
 
 def test_tasks_of_one_item_are_left_out_together(ratings_of):

@@ -195,7 +195,8 @@ def table(own: AnswerSet) -> Sequence[Shown]:
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
         f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}"
     )
-    words = {"level": level(alpha), "inner": level(2 * alpha), "unit": kind.unit}
+    inner = f"{level(2 * alpha)} CI{' for equivalence' * kind.numeric}"
+    words = {"level": level(alpha), "inner": inner, "unit": kind.unit}
     return pair_table("sizes", rows, caption, **words)
 
 
