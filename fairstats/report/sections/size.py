@@ -195,8 +195,8 @@ def table(own: AnswerSet) -> Sequence[Shown]:
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
         f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}"
     )
-    inner = f"{level(2 * alpha)} CI{' for equivalence' * kind.numeric}"
-    words = {"level": level(alpha), "inner": inner, "unit": kind.unit}
+    words = {"level": level(alpha), "inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
+    words["inner"] += " for equivalence" * kind.numeric
     return pair_table("sizes", rows, caption, **words)
 
 
