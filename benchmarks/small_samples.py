@@ -31,6 +31,13 @@ covariate of clusters has no effect.
 ``planned``: how often equal levels from 1 to 5 are shown to be equivalent, next to the power by
 ``power_means``. The levels of a pair differ by 1 with probability ``differing``.
 
+``rare``: how often a difference of exactly the margin is called equivalent, at level 5%, and by the
+90% interval alone (``interval``). Scores from 0 to 100 differ by 60 with probability ``rare``, and
+by ±1 with probability ``small``. ``coverage`` is that of the 95% interval.
+
+``clusters``: the coverage of the 95% limits of a mean over clusters of unequal sizes, the means of
+which have the distribution Beta(2, ½).
+
     python benchmarks/small_samples.py    # writes results/small_samples.json
 """
 
@@ -46,6 +53,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
 from fairstats.inference.agreement import coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
@@ -54,8 +62,9 @@ from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.inference.intervals import tango_limits, wilson
 from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
-from fairstats.inference.unit_means import unit_mean, unit_mean_difference
+from fairstats.inference.unit_means import unit_mean, unit_mean_difference, unit_means
 from fairstats.metrics.beyond_control import compare_changes, of_all_pairs
+from fairstats.metrics.mean_difference import equivalence_limits
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -64,6 +73,17 @@ _INFLUENCE = np.array([0.0, 1.0, -1.0, 0.0])
 # Whether each pair has a right answer of group a, of b, both or neither, or of a alone.
 _RIGHT_A, _RIGHT_B = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
 _SAME, _ONLY_A = np.array([1.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 0.0])
+
+# Clusters, items of each, the share of items that differ, and the margin.
+PLANNED = (
+    (20, 5, 0.2, 0.6),
+    (12, 1, 0.3, 1.0),
+    (20, 1, 0.2, 0.6),
+    (40, 1, 0.1, 0.3),
+    (100, 1, 0.1, 0.13),
+    (150, 1, 0.3, 0.15),
+    (400, 1, 0.2, 0.06),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -93,17 +113,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 (20, 60), (0.015, 0.05, 0.1), (2, 3), ((1, 2), (2, 2), (6, 2), (1, 3), (2, 3))
             )
         ],
-        "planned": [
-            planned(*design, n)
-            for design in (
-                (4, 5, 0.2, 0.5),
-                (12, 1, 0.3, 0.5),
-                (20, 1, 0.2, 0.3),
-                (40, 1, 0.1, 0.2),
-                (100, 1, 0.1, 0.1),
-                (400, 1, 0.2, 0.05),
-            )
+        "planned": [planned(*design, n) for design in PLANNED],
+        "rare": [
+            rare(*design, n) for design in product((50, 100, 200, 800), (0.01, 0.02), (0.2, 0.5))
         ],
+        "clusters": [clusters(number, n) for number in (10, 20, 40, 100)],
         "alpha": [
             alpha(*design, n) for design in product((30, 60, 150), (2, 3), (0.05, 0.1, 0.2, 0.5))
         ],
@@ -355,11 +369,9 @@ def planned(
     for _ in range(simulations):
         d = rng.choice([-1, 0, 1], (clusters, cluster_items), p=shares)
         a, b = ((2 + np.maximum(one, 0)).sum(axis=1) for one in (d, -d))
-        found = unit_mean_difference(a, sizes, b, sizes, limits=(1, 5), alpha=0.1)
-        equivalent += bool(-margin < found.ci_low and found.ci_high < margin)
-    power = power_means(
-        clusters * cluster_items, 0, differing**0.5, margin=margin, cluster_size=cluster_items
-    )
+        equivalent += _equivalent(a, sizes, b, (1, 5), margin)
+    given = {"margin": margin, "scale": 4, "cluster_size": cluster_items}
+    power = power_means(clusters * cluster_items, 0, differing**0.5, **given)
     return {
         "clusters": clusters,
         "cluster_items": cluster_items,
@@ -368,6 +380,60 @@ def planned(
         "planned": round(float(power), 3),
         "equivalent": round(equivalent / simulations, 3),
     }
+
+
+def _equivalent(
+    sum_a: np.ndarray,
+    sizes: np.ndarray,
+    sum_b: np.ndarray,
+    limits: tuple[float, float],
+    margin: float,
+) -> bool:
+    """Return whether the pair is called equivalent."""
+    once = np.ones(len(sizes), dtype=np.int64)
+    no = np.zeros(len(sizes))
+    sums = UnitSums(sum_a, sizes, no, sum_b, sizes, no, sum_a - sum_b, sizes, no, no, once, once)
+    found = equivalence_limits([sums], limits, 0.1)
+    return bool(-margin < found.ci_low[0] and found.ci_high[0] < margin)
+
+
+def rare(items: int, rare: float, small: float, simulations: int) -> dict[str, float]:
+    """Return how often a difference of exactly the margin is called equivalent."""
+    rng = np.random.default_rng([48, items, round(1000 * rare), round(10 * small)])
+    margin, once = 60 * rare, np.ones(items, dtype=np.int64)
+    called = np.zeros(3)
+    for _ in range(simulations):
+        shares = [rare, small / 2, small / 2, 1 - rare - small]
+        d = rng.choice([60, 1, -1, 0], items, p=shares).astype(float)
+        a, b = np.maximum(d, 0), np.maximum(-d, 0)
+        outer, inner = (
+            unit_mean_difference(a, once, b, once, limits=(0, 100), alpha=level)
+            for level in (0.05, 0.1)
+        )
+        alone = -margin < inner.ci_low and inner.ci_high < margin
+        verdict = alone and _equivalent(a, once, b, (0, 100), margin)
+        called += verdict, alone, outer.ci_low <= margin <= outer.ci_high
+    equivalent, alone, coverage = (round(float(x), 3) for x in called / simulations)
+    return {
+        "items": items,
+        "rare": rare,
+        "small": small,
+        "equivalent": equivalent,
+        "interval": alone,
+        "coverage": coverage,
+    }
+
+
+def clusters(number: int, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of a mean over clusters with skewed means."""
+    rng = np.random.default_rng([49, number])
+    tables = []
+    for _ in range(simulations):
+        sizes = rng.geometric(0.2, number)
+        tables.append((rng.binomial(10 * sizes, rng.beta(2, 0.5, number)) / 10, sizes, None))
+    found = unit_means(tables, limits=(0, 1))
+    covered = [bool(one.ci_low <= 0.8 <= one.ci_high) for one in found]
+    return {"clusters": number, "coverage": round(float(np.mean(covered)), 3)}
 
 
 def alpha(items: int, raters: int, share: float, simulations: int) -> dict[str, float | None]:

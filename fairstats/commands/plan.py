@@ -25,7 +25,7 @@ _OPTIONS = {
     "equivalence": ("discordant", "difference", "margin"),
     "models": ("discordant", "difference", "new_discordant", "new_difference"),
     "means": ("deviation", "difference"),
-    "means-equivalence": ("deviation", "difference", "margin"),
+    "means-equivalence": ("deviation", "difference", "margin", "scale"),
 }
 # Those that may be left out.
 _OPTIONAL = dict.fromkeys(("means", "means-equivalence"), ("cluster_size", "icc"))
@@ -64,6 +64,10 @@ def plan(
         float | None,
         typer.Option(help="Equivalence margin in the unit of --difference, e.g. 0.02."),
     ] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option(help="Highest minus lowest possible level or score, for means-equivalence."),
+    ] = None,
     cluster_size: Annotated[
         float | None,
         typer.Option(help="Mean number of items in a cluster, such as a patient (default: 1)."),
@@ -99,6 +103,7 @@ def plan(
         "deviation": deviation,
         "difference": difference,
         "margin": margin,
+        "scale": scale,
         "cluster_size": cluster_size,
         "icc": icc,
         "new_discordant": new_discordant,
@@ -200,7 +205,7 @@ def _planned_means(
     """Return `_planned` for levels and scores."""
     from fairstats.inference.power_means import power_means, samplesize_means
 
-    given = {name: there[name] for name in (*_OPTIONAL[test], "margin") if name in there}
+    given = {name: there[name] for name in (*_OPTIONAL[test], "margin", "scale") if name in there}
     two = there["difference"], there["deviation"]
     if test == "means":
         _refuse_zero("--difference", two[0], "means-equivalence")

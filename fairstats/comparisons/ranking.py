@@ -158,10 +158,10 @@ def rank_models(
     they are the estimates.
 
     The best rank of a model is 1 + the number of models shown to be better. Its worst rank is the
-    number of models minus those shown to be worse. A model's missing answers count against it for
-    its best rank. For its worst rank, and for ``differ``, a comparison counts only if every
-    completion of both models' missing answers agrees on which is better. If they do not agree, its
-    adjusted p-value is 1.
+    number of models minus those shown to be worse. A model's missing answers count against it
+    alone, also where this shows another model to be better. For ``differ``, a comparison counts
+    only if every completion of both models' missing answers agrees on which is better. If they do
+    not agree, its adjusted p-value is 1.
 
     Every two models are tested by swapping their answers item by item, or cluster by cluster if the
     benchmark declares clusters, see `fairstats.comparisons.model_differences.model_difference`. The

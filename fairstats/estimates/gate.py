@@ -328,10 +328,12 @@ def _figures(
     """Return `FIGURES` of what is limited, by answer set, attribute and groups."""
     (pairs,), outcomes = judged.parts, judged.parts[0].outcomes
     metric, level_ = METRICS.get(check.metric), 2 * judged.alpha
-    if metric is not None and outcomes.benchmark.kind.name not in metric.kinds:
+    kind = outcomes.benchmark.kind
+    if metric is not None and kind.name not in metric.kinds:
         # With a key, decisions and levels have accuracies too.
         metric = None
-    if check.judged:
+    # A limit below which a difference of means must be is a margin, whatever it is called.
+    if check.judged or (kind.numeric and check.metric == kind.difference):
         columns = _columns(check, judged.outer.estimate, judged.inner, judged.widened(judged.inner))
     elif isinstance(metric, PairMetric):
         own = pairs_of(outcomes, counting, level_, pairs.tests)

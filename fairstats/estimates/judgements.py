@@ -38,6 +38,7 @@ from fairstats.metrics.metric import Numbers, Pairs
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
+_MISSED = "equivalence is open: so few items could miss rare differences of up to the whole scale"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +186,8 @@ class Judgements:
 
     @cached_property
     def inner(self) -> tuple[FloatArray, FloatArray]:
-        """Return the limits of the 1 − 2 alpha intervals."""
-        found = self.difference(2 * self.alpha)
-        return found.ci_low, found.ci_high
+        """Return the limits of the 1 − 2 alpha intervals, for equivalence."""
+        return self._both(lambda one: one.equivalence_limits(2 * self.alpha))
 
     def p_values(self, test: McNemarMethod = "midp") -> FloatArray:
         """Return every pair's p-value by this test; clustered pairs have no χ², but their mid-p.
@@ -377,6 +377,10 @@ class Judgements:
         kinds = [part.outcomes.benchmark.kind for part in self.parts for _ in part.outcomes.unit]
         for place in np.flatnonzero(self.judged & guesses):
             reasons[place] = f"not called equivalent: {self.guessing[place]}"
+        plain = self.difference(2 * self.alpha)
+        missed = (plain.ci_low > -self.margin) & (plain.ci_high < self.margin)
+        missed &= (found == INCONCLUSIVE) & ~guesses
+        reasons[self.judged & missed] = _MISSED
         for place in np.flatnonzero(self.judged & could_change):
             subject = "missing answers"
             if done.unasked[place]:

@@ -19,7 +19,7 @@ from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
-from fairstats.metrics.mean_difference import difference_of_means, mean_differences
+from fairstats.metrics.mean_difference import difference_of_means, equivalence_limits
 from fairstats.metrics.metric import Numbers, PairMetric, Pairs, Range, design_effect_of
 from fairstats.metrics.registry import PAIR_METRICS
 from fairstats.metrics.sign_flip import flip_tests_of
@@ -90,6 +90,9 @@ class TestedPairs(Protocol):
     def difference(self, alpha: float) -> Estimate:
         """Return the differences with intervals of this level."""
 
+    def equivalence_limits(self, alpha: float) -> Range:
+        """Return the limits that must be inside the margin."""
+
     def p_values(self, test: McNemarMethod) -> FloatArray:
         """Return the p-values; under ``bounds`` the highest over all fill-ins."""
 
@@ -135,6 +138,10 @@ class ShareTests(Once):
 
     def difference(self, alpha: float) -> Estimate:
         return accuracy_difference(self.pairs.paired, alpha=alpha, design_effect=self.effect)
+
+    def equivalence_limits(self, alpha: float) -> Range:
+        found = self.difference(alpha)
+        return found.ci_low, found.ci_high
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         if self.bounds:
@@ -238,6 +245,11 @@ class MeanTests(Once):
     def difference(self, alpha: float) -> Estimate:
         return difference_of_means(self.pairs, alpha)
 
+    def equivalence_limits(self, alpha: float) -> Range:
+        limits = self.pairs.outcomes.benchmark.limits
+        found = equivalence_limits(self.pairs.sums, limits, alpha)
+        return found.ci_low, found.ci_high
+
     def p_values(self, test: McNemarMethod) -> FloatArray:
         found = self.pairs.once(flip_tests_of)[test if test == "exact" else "midp"]
         p_values = np.asarray(found["p_value"], dtype=np.float64)
@@ -290,7 +302,7 @@ class MeanTests(Once):
         places = list(completed)
         if places:
             tables = [list(side) for side in zip(*completed.values(), strict=True)]
-            low, high = (mean_differences(side, limits, alpha) for side in tables)
+            low, high = (equivalence_limits(side, limits, alpha) for side in tables)
             ends = (low.ci_low, high.ci_high, low.ci_high, high.ci_low)
             found[:, places] = low.estimate, high.estimate, *ends
         return found

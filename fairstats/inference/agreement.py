@@ -358,7 +358,8 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     Returns
     -------
     float, float, str
-        NaN if the coefficient is undefined without some item or rater.
+        NaN if the coefficient is undefined without some item or rater. Also NaN with two raters, or
+        one rater in every pair: no pair then shows how the others differ from each other.
 
     Notes
     -----
@@ -384,7 +385,16 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     if np.isnan(found.estimate):
         return found.ci_low, found.ci_high, found.method
     coefficient = cast("Coefficient", found.coefficient)
-    clusters, unknown = _clusters(left)
+    if not np.all(left.raters[:, 0] > SOME):
+        named = {1: "one rater", 2: "two raters"}
+        who = named.get(len(left.raters), "one rater is in every pair")
+        reason = f"none ({who}: the variance between raters is unknown)"
+        return float("nan"), float("nan"), reason
+    clusters, unknown = {"raters": left.raters}, ""
+    if len(left.items) > 1:
+        clusters = dict(zip(_KINDS, (left.items, left.raters, left.cells), strict=True))
+    else:
+        unknown = " (one item: the variance between items is unknown)"
     parts = jackknife_parts(left, clusters, coefficient, found.level, found.estimate)
     for kind, (part, _) in parts.items():
         if np.isnan(part):
@@ -450,21 +460,3 @@ def jackknife_parts(
         spread = float(((values - estimate) ** 2).sum())
         parts[kind] = spread * (len(values) - 1) / len(values), len(values) - 1
     return parts
-
-
-def _clusters(left: LeaveOneOut) -> tuple[dict[str, FloatArray], str]:
-    """Return the kinds of clusters that can be left out, and a note on those that cannot."""
-    n_raters = len(left.raters)
-    several_items = len(left.items) > 1
-    # If one rater is in every pair, no pair shows how the others differ from each other.
-    others = bool(np.all(left.raters[:, 0] > SOME))
-    unknown = []
-    if not several_items:
-        unknown.append("one item: the variance between items is unknown")
-    if not others:
-        who = {1: "one rater", 2: "two raters"}.get(n_raters, "one rater is in every pair")
-        unknown.append(f"{who}: the variance between raters is unknown")
-    known = (several_items, others, several_items and others)
-    sums = (left.items, left.raters, left.cells)
-    clusters = {kind: of for kind, of, use in zip(_KINDS, sums, known, strict=True) if use}
-    return clusters, f" ({'; '.join(unknown)})" if unknown else ""

@@ -23,6 +23,7 @@ def power_means(
     deviation: float,
     *,
     margin: float | None = None,
+    scale: float | None = None,
     cluster_size: float = 1,
     icc: float = 0,
     alpha: float = 0.05,
@@ -40,6 +41,10 @@ def power_means(
     margin : float, optional
         The equivalence margin. If given, the power is that of equivalence: the 1 − 2 alpha interval
         is within the margin.
+    scale : float, optional
+        The highest minus the lowest possible level or score. `fairstats.analyze` calls a pair
+        equivalent only if rare differences of the whole scale would not be missed, which needs a
+        margin above 2.71 / (units + 2.71) of it at level 5%.
     cluster_size : float
         Mean number of items in a cluster.
     icc : float
@@ -64,9 +69,8 @@ def power_means(
     1 + (m − 1) ICC, and t has K − 1 degrees of freedom. `fairstats.analyze` flips signs and uses t
     with a cluster-robust variance, which have nearly the same power unless few units differ. Its
     interval then allows for larger differences than those observed. In simulations of levels from 1
-    to 5, with 4 units of five items, or 12, 20, 40 and 100 of one, of which 10 to 30% differ by 1,
-    equivalence is shown in 31, 61, 46, 79 and 80%, and planned are 96, 81, 79, 98 and 87%
-    (benchmarks/small_samples.py).
+    to 5, with 12, 20, 40 and 100 items of which 10 to 30% differ by 1, equivalence is shown in 94,
+    79, 55 and 59%, and planned with `scale` are 96, 84, 68 and 58% (benchmarks/small_samples.py).
 
     References
     ----------
@@ -77,11 +81,14 @@ def power_means(
     --------
     >>> power_means([20, 40], 0.5, 1).round(4)
     array([0.5645, 0.8694])
+    >>> power_means([40, 60, 80], 0, 0.4, margin=0.2, scale=4).round(4)
+    array([0.    , 0.421 , 0.8901])
     >>> round(float(power_means(190, 0.14, 0.38, cluster_size=3.8, icc=0.1)), 3)
     0.993
     """
     (items,) = check_counts(n=n)
     theta, sigma, delta, size, rho = _checked(difference, deviation, margin, cluster_size, icc)
+    width = 0.0 if scale is None else check_number("scale", scale, low=0, example="4")
     alpha = check_alpha(alpha)
     units = items / size
     there = units >= 2
@@ -92,7 +99,10 @@ def power_means(
         found = scipy.stats.nct.sf(critical, freedom, shift)
         found = found + scipy.stats.nct.cdf(-critical, freedom, shift)
     else:
-        found = _equivalence(theta, delta, error, freedom, alpha)
+        z = float(scipy.special.ndtri(1 - alpha))
+        share = np.where(width > 0, z**2 / (z**2 + units), 0.0)
+        furthest = (delta - share * width) / (1 - share)
+        found = _equivalence(theta, delta, furthest, error, freedom, alpha)
     return np.asarray(np.where(there, np.clip(found, 0.0, 1.0), 0.0))
 
 
@@ -101,6 +111,7 @@ def samplesize_means(
     deviation: float,
     *,
     margin: float | None = None,
+    scale: float | None = None,
     cluster_size: float = 1,
     icc: float = 0,
     power: float = 0.8,
@@ -110,7 +121,7 @@ def samplesize_means(
 
     Parameters
     ----------
-    difference, deviation, margin, cluster_size, icc, alpha
+    difference, deviation, margin, scale, cluster_size, icc, alpha
         As in `power_means`.
     power : float
         The power to reach, in (0, 1).
@@ -148,6 +159,7 @@ def samplesize_means(
             difference,
             deviation,
             margin=margin,
+            scale=scale,
             cluster_size=cluster_size,
             icc=icc,
             alpha=alpha,
@@ -175,14 +187,24 @@ def _checked(
 
 
 def _equivalence(
-    theta: float, delta: float, error: FloatArray, freedom: FloatArray, alpha: float
+    theta: float,
+    delta: float,
+    furthest: FloatArray,
+    error: FloatArray,
+    freedom: FloatArray,
+    alpha: float,
 ) -> FloatArray:
-    """Return the power of two one-sided t tests: a mean over the estimated standard deviation."""
+    """Return the power of two one-sided t tests: a mean over the estimated standard deviation.
+
+    Estimates beyond the `furthest` are not equivalent either.
+    """
     share = (_NODES + 1) / 2
     ratio = np.sqrt(scipy.stats.chi2.ppf(share, freedom[..., None]) / freedom[..., None])
     reach = scipy.special.stdtrit(freedom, 1 - alpha)[..., None] * ratio
-    upper = scipy.special.ndtr((delta - theta) / error[..., None] - reach)
-    lower = scipy.special.ndtr((-delta - theta) / error[..., None] + reach)
+    upper, lower = ((side * delta - theta) / error[..., None] - side * reach for side in (1, -1))
+    most, least = (((side * furthest - theta) / error)[..., None] for side in (1, -1))
+    upper = scipy.special.ndtr(np.minimum(upper, most))
+    lower = scipy.special.ndtr(np.maximum(lower, least))
     return np.asarray(np.maximum(upper - lower, 0.0) @ _WEIGHTS / 2)
 
 

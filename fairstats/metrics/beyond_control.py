@@ -90,7 +90,7 @@ def _rows(groups: Groups) -> Columns:
             row = {"attribute": own.attribute.name, "group_a": a, "group_b": b}
             all_changes = np.column_stack([change, *controls])
             figures = compare_changes(all_changes, cluster, apart, whole, groups.alpha)
-            if a is None:
+            if a is None and not figures["test"].startswith("none"):
                 figures |= of_all_pairs([one["p_value"] for one in found[-len(pairs) :]])
             found.append(unit_keys | row | figures)
     return columns_of(found)
@@ -105,7 +105,8 @@ def compare_changes(
 ) -> dict[str, Any]:
     """Compare the first column of the items' changes with the others, those of control pairs.
 
-    `apart` states which control pairs share no group. The test uses only these.
+    `apart` states which control pairs share no group. The test uses only these. Without one, the
+    p-value is 1, and ``test`` gives the reason.
     """
     present = ~np.isnan(changed)
     there = present[:, 0] & present[:, 1:].any(axis=1)
@@ -123,9 +124,15 @@ def compare_changes(
     own, control = changed[:, 0], changed[:, 0] - excess[:, 0]
     low, high = _limits(own, control, unit, whole, alpha)
     test = exchange_test(values)
-    note = "no item has an answer for the pair and a control"
+    exchanged = int((~np.isnan(values[:, 1:])).any(axis=1).sum())
+    note, used = "no item has an answer for the pair and a control", "none (no answers)"
     if len(own):
         note = f"mean change {own.mean():.3g}, of controls {control.mean():.3g}; not adjusted"
+        used = f"exchange of pairs, {test.method}"
+        if not exchanged:
+            used = "none (these items have no control pair to exchange)"
+        elif exchanged < len(sizes):
+            note += f"; the test uses {exchanged} of {len(sizes)} units"
     return {
         "estimate": float(excess[:, 0].mean()) if len(own) else np.nan,
         "ci_low": low,
@@ -134,7 +141,7 @@ def compare_changes(
         "ci_method": "square-and-add of two means" if len(own) else "none (no answers)",
         "statistic": float(test.statistic),
         "p_value": float(test.p_value),
-        "test": f"exchange of pairs, {test.method}",
+        "test": used,
         "n": len(own),
         "n_units": len(sizes),
         "method_note": note,

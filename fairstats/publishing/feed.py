@@ -42,6 +42,7 @@ _REASONS = {
     "as if at random": "answers as if at random",
     "could be chance": "agreement with the key not shown",
     "not called equivalent": "accuracy too low",
+    "equivalence is open": "too few items for equivalence",
     "not asked": "items not asked",
     "missing answers": "answers missing",
     # The pairs and the answers of each group differ only if answers are missing.

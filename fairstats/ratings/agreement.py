@@ -128,11 +128,11 @@ def rating_agreement(
     widely. Limits over items alone can cover as little as 28 to 43%.
 
     The intraclass correlation takes the grades as 0, 1, 2, ..., with equal steps. It is undefined,
-    with a note, if raters rated different tasks. A rater's repeats never count. Its crossed limits
-    are McGraw and Wong's for random raters and tasks. There are none for these raters.
+    with a note, if raters rated different tasks. A rater's repeats never count. It has no limits
+    (`fairstats.inference.reliability.intraclass_correlation`).
 
-    With two raters, or one rater in every pair, differences between raters are unknown, and the
-    limits use items alone. With one item and three or more raters, they use raters alone.
+    With two raters, or one rater in every pair, differences between raters are unknown, and there
+    are no crossed limits. With one item and three or more raters, they use raters alone.
     `crossed_method` records this. If leaving one out changes nothing (raters who always agree), the
     limits are Wilson's for as many items. If no two raters agree on a rare report, the limits of
     Fleiss' κ and Krippendorff's α reach at least as far as Wilson's for positive agreement. There
@@ -317,7 +317,6 @@ def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
     grades = np.full((len(tasks), len(raters)), np.nan)
     grades[task, rater] = unit.value
     found = intraclass_correlation(grades, alpha=alpha)
-    # Its limits are for further items and raters; there are none for these raters.
     return {
         "coefficient": "intraclass",
         "level": "interval",
@@ -325,10 +324,10 @@ def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
         "ci_low": np.nan,
         "ci_high": np.nan,
         "ci_level": 1 - alpha,
-        "ci_method": "none (see the crossed limits)",
-        "crossed_low": found.ci_low,
-        "crossed_high": found.ci_high,
-        "crossed_method": f"none ({found.note})" if found.note else "F, effective items, ICC(A,1)",
+        "ci_method": f"none ({found.note})",
+        "crossed_low": np.nan,
+        "crossed_high": np.nan,
+        "crossed_method": f"none ({found.note})",
         "n_items": found.n_items,
         "n_ratings": found.n_items * found.n_raters,
         "note": found.note,

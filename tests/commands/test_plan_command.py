@@ -53,8 +53,8 @@ def test_levels_and_scores_are_planned_with_clusters():
     assert found.to_dict("records") == [
         {"n_items": 190, "n_units": 50, "power": pytest.approx(float(power))}
     ]
-    done = run("--test", "means-equivalence", *MEANS, "--margin", 0.2, *size, *icc)
-    needed = samplesize_means(0.1, 0.38, margin=0.2, cluster_size=3.8, icc=0.1)
+    done = run("--test", "means-equivalence", *MEANS, "--margin", 0.2, "--scale", 4, *size, *icc)
+    needed = samplesize_means(0.1, 0.38, margin=0.2, scale=4, cluster_size=3.8, icc=0.1)
     assert f"{needed} items in {units_of(needed, 3.8)} clusters have 80% power" in done.stderr
 
 

@@ -125,7 +125,7 @@ def test_own_data_of_each_kind_are_imported_judged_and_published(tmp_path, monke
     verdicts = {kind: own["verdict"].to_dict() for kind, own in judged.items()}
     assert verdicts == {
         "decisions": {"Alder": "equivalent", "Pine": "disparity", "Rowan": "inconclusive"},
-        "levels": {"Alder": "equivalent", "Elm": "disparity", "Fir": "inconclusive"},
+        "levels": {"Alder": "inconclusive", "Elm": "disparity", "Fir": "inconclusive"},
         "scores": {"Alder": "equivalent", "Oak": "disparity"},
     }
     elm, oak = judged["levels"].loc["Elm"], judged["scores"].loc["Oak"]

@@ -14,6 +14,7 @@ from fairstats import InputError, analyze
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.estimates.gate import gate, gate_lines
 from fairstats.estimates.limits import Limits
+from fairstats.inference.intervals import wilson
 from tests.make_kinds import ONE_PAIR, SIGNS, answers_to, declared
 
 ITEMS = 400
@@ -200,3 +201,14 @@ def test_limits_that_cannot_be_checked_are_refused(limits, text, declare):
     level = declare("level")
     with pytest.raises(InputError, match=text):
         checked(level, answers_to(level, fair("level")), Limits(**limits))
+
+
+@pytest.mark.parametrize("kind", ["level", "score"])
+def test_limit_on_a_difference_of_means_leaves_room_for_rare_large_ones(kind, declare):
+    benchmark = replace(declare(kind), listed=tuple(f"item-{i}" for i in range(60)))
+    answers = answers_to(benchmark, ["12"] * 15 + ["54"] * 15 + ["11", "33", "55"] * 10)
+    # Wilson's 90% upper limit for 0 of 60 items that differ by the whole scale.
+    reach = benchmark.span * float(wilson(0, 60, alpha=0.1).ci_high)
+    for share, result in ((0.97, "cannot tell"), (1.03, "pass")):
+        limits = Limits(largest={benchmark.kind.difference: share * reach})
+        assert checked(benchmark, answers, limits)["result"].tolist() == [result]

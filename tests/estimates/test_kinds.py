@@ -25,7 +25,7 @@ from fairstats.counts.outcomes import outcomes_of
 from fairstats.estimates.analyze import NO_REPETITIONS
 from fairstats.estimates.judgements import judge
 from fairstats.inference.clustered_answers import flip_test, sign_flip_test
-from fairstats.inference.intervals import tango
+from fairstats.inference.intervals import tango, wilson
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.unit_means import unit_mean_difference
 from fairstats.inference.verdict import EQUIVALENT
@@ -483,6 +483,20 @@ def test_all_pairs_next_to_one_control_are_tested_by_the_smallest_p(declare):
     every = beyond["group_a"].isna()
     (one,) = beyond[every]["p_value"]
     assert one == min(1, 9 * beyond[~every]["p_value"].min()) > 0.05
+
+
+@pytest.mark.parametrize("kind", ["level", "score"])
+def test_small_differences_do_not_exclude_rare_large_ones(kind, declare):
+    benchmark = declare(kind, race=ONE_PAIR)
+    answers = answers_to(benchmark, ["12"] * 15 + ["54"] * 15 + ["11", "33", "55"] * 10)
+    # Wilson's 90% upper limit for 0 of 60 items that differ by the whole scale.
+    reach = benchmark.span * float(wilson(0, 60, alpha=0.1).ci_high)
+    for share, verdict in ((0.97, "inconclusive"), (1.03, "equivalent")):
+        table = analyze(answers, benchmarks=[benchmark], margin=share * reach)
+        (row,) = table[table["metric"] == benchmark.kind.difference].to_dict("records")
+        assert row["verdict"] == verdict
+        if verdict == "inconclusive":
+            assert "rare differences of up to the whole scale" in row["verdict_reason"]
 
 
 # Degenerate answers, engines, other choices

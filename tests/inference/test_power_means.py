@@ -44,6 +44,19 @@ def test_power_of_a_paired_t_test():
     assert float(power_means(20, 0.5, 1)) == pytest.approx(0.5645, abs=5e-5)
 
 
+def test_equivalence_on_a_scale_leaves_room_for_rare_large_differences():
+    n = np.array([20, 51, 52, 60, 400])
+    found = power_means(n, 0, 0.1, margin=0.2, scale=4)
+    assert (found[:2] == 0).all()
+    assert 0 < found[2] < found[3] < found[4] == pytest.approx(1)
+    rng, error = np.random.default_rng(1), 0.5 / np.sqrt(80)
+    mean = rng.normal(0.02, error, 100_000)
+    reach = scipy.stats.t.isf(0.05, 79) * error
+    share = 2.7055 / 82.7055
+    inside = (np.abs(mean) + reach < 0.2) & (np.abs(mean) * (1 - share) + 4 * share < 0.2)
+    assert power_means(80, 0.02, 0.5, margin=0.2, scale=4) == pytest.approx(inside.mean(), abs=0.01)
+
+
 def test_degenerate_plans_have_no_power():
     assert power_means([0, 1], 1, 1).tolist() == [0, 0]
     assert float(power_means(7, 1, 1, cluster_size=4)) == 0

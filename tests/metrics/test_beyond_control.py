@@ -16,7 +16,18 @@ def test_pairs_that_share_a_group_are_not_exchanged():
 
 def test_items_without_a_pair_to_exchange_are_no_evidence():
     changed = np.array([[1.0, np.nan, 0]] * 5)
-    assert compare_changes(changed, np.arange(5), [True, False], 1.0, 0.05)["p_value"] == 1
+    found = compare_changes(changed, np.arange(5), [True, False], 1.0, 0.05)
+    assert found["p_value"] == 1
+    assert found["test"] == "none (these items have no control pair to exchange)"
+    changed[:2, 1] = 0
+    found = compare_changes(changed, np.arange(5), [True, False], 1.0, 0.05)
+    assert found["p_value"] == pytest.approx(2 * 0.5**2 / 2)
+    assert found["method_note"].endswith("the test uses 2 of 5 units")
+
+
+def test_no_answers_have_a_reason():
+    found = compare_changes(np.full((3, 2), np.nan), np.arange(3), [True], 1.0, 0.05)
+    assert (found["p_value"], found["test"]) == (1, "none (no answers)")
 
 
 def test_all_pairs_are_tested_by_bonferroni():

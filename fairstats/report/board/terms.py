@@ -123,7 +123,10 @@ def _values(release: Release) -> dict[str, str]:
         "useless": sorted({_GUESSING if kind == CHOICE else f"the {_SAME}" for kind in kinds}),
         "sizes": ["AD" if k == CHOICE else f"absolute {difference_name(k)}" for k in kinds],
     }
-    return {name: listed(dict.fromkeys(own), "or") for name, own in lists.items()} | {
+    words = {name: listed(dict.fromkeys(own), "or") for name, own in lists.items()}
+    room = f", with room for rare {words['numbers']} that differ by the whole scale"
+    return words | {
+        "room": room if lists["numbers"] else "",
         "alpha": f"{release.alpha:g}",
         "level": level(release.alpha),
         "equivalence": level(2 * release.alpha),

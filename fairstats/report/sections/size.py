@@ -195,7 +195,8 @@ def table(own: AnswerSet) -> Sequence[Shown]:
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
         f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}"
     )
-    words = {"level": level(alpha), "inner": level(2 * alpha), "unit": kind.unit}
+    words = {"level": level(alpha), "inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
+    words["inner"] += " for equivalence" * kind.numeric
     return pair_table("sizes", rows, caption, **words)
 
 
@@ -359,14 +360,21 @@ def beyond_controls(own: AnswerSet) -> Answer:
         side = "Yes" if row["ci_low"] > 0 else "Smaller" if row["ci_high"] < 0 else "Not clearly"
         said[label] = side if clear else "Not clearly"
     label = max(rows, key=lambda one: float(rows[one]["estimate"]))
-    change, p = figure_of(own.kind, rows[label]), p_value(float(rows[label]["p_value"]))
+    change, p = figure_of(own.kind, rows[label]), _tested(rows[label])
     controls = listed(f"“{control.label}”" for control in own.benchmark.controls)
     which = f"largest change is that of {label}:" if len(rows) > 1 else "change is"
     text = (
         f"Compared with the controls ({controls}), the {which} {change.text} {own.kind.unit} "
-        f"({level(alpha)} interval {change.limits}; {p}, not adjusted)."
+        f"({level(alpha)} interval {change.limits}; {p})."
     )
     return Answer(by_pair(said), text)
+
+
+def _tested(row: Mapping[str, Any]) -> str:
+    """Return the p-value of a row, or why it has no test."""
+    if str(row["test"]).startswith("none"):
+        return f"no test: {str(row['test']).partition('(')[2].rstrip(')')}"
+    return f"{p_value(float(row['p_value']))}, not adjusted"
 
 
 def beyond_chart(own: AnswerSet, name: str) -> Chart:
@@ -398,7 +406,7 @@ def beyond_table(own: AnswerSet) -> Sequence[Shown]:
         label: {
             "beyond": figure_of(kind, row).written(),
             "both": str(row["method_note"]).partition(";")[0],
-            "p": p_cell(row["p_value"]),
+            "p": "no test" if str(row["test"]).startswith("none") else p_cell(row["p_value"]),
             "items": f"{row['n']:,}",
         }
         for label, row in found.items()
