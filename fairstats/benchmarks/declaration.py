@@ -274,6 +274,12 @@ class Benchmark:
         return tuple(a for a in self.attributes.values() if a.name != BASELINE and not a.control)
 
     @property
+    def only_crossed(self) -> set[str]:
+        """Return the attributes without variants of their own: a crossing gives their gaps."""
+        crossings = [one for one in self.varied if one.crosses and not one.pairs]
+        return {n for one in crossings for n in one.crosses if one.layers(self.attributes[n])}
+
+    @property
     def controls(self) -> tuple[Attribute, ...]:
         """Return the control attributes."""
         return tuple(a for a in self.attributes.values() if a.control)
