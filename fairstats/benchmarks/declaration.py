@@ -382,9 +382,7 @@ class Benchmark:
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
         keyed = len(self.answer_keys)
-        if not keyed and not self.kind.needs_key:
-            found.append("keys, if any, are those that the answers state")
-        elif keyed < len(self.items) and not self.kind.needs_key:
+        if 0 < keyed < len(self.items) and not self.kind.needs_key:
             found.append(f"keys of {keyed:,} of {len(self.items):,} {self.words.items}")
         if self.same_keys:
             found.append(self.same_keys)

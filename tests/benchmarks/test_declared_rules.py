@@ -192,7 +192,6 @@ def test_scores_that_count_as_the_same_and_unlisted_items_are_named(benchmark_fi
     assert score.own_thresholds == [
         "scores up to 2 apart are the same (default: 0)",
         "items are not listed, so those left out are not found",
-        "keys, if any, are those that the answers state",
     ]
 
 
@@ -205,20 +204,17 @@ def test_scale_and_levels_that_are_not_one_apart_are_named(benchmark_file):
         ('["mild", "severe"]', "1 to 2", []),
     ):
         found = declared(benchmark_file, "level", options=f"{levels}{options}")
-        assert found.own_thresholds[:-2] == named
+        assert found.own_thresholds[:-1] == named
         assert f" levels on a scale of {scale}; " in found.basis()
 
 
-def test_family_clusters_and_keys_of_the_answers_are_named(benchmark_file):
-    decision = declared(benchmark_file, "decision", keys="item_id,ward\ni1,1\n")
-    assert decision.own_thresholds[-1] == "keys, if any, are those that the answers state"
-    listed = replace(decision, family="release", cluster="ward", listed=("i1",))
-    assert listed.own_thresholds == [
-        "keys, if any, are those that the answers state",
+def test_family_and_clusters_are_named(demo):
+    own = replace(demo, family="release", cluster="ward")
+    assert own.own_thresholds == [
         "tests of a release are adjusted together (default: of a board)",
         "the independent units are clusters (ward), which the answers state",
     ]
-    clustered = replace(listed, clusters={f"i{place}": str(place) for place in range(20)})
+    clustered = replace(own, clusters={str(item): str(item) for item in range(20)})
     assert clustered.own_thresholds[-1] == "the independent units are clusters (ward)"
 
 
@@ -475,7 +471,7 @@ def test_keys_of_a_part_of_the_items_are_named(benchmark_file):
     few = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items[:24])})
     every = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items)})
     assert [one.own_thresholds for one in (whole, few, every)] == [
-        ["keys, if any, are those that the answers state"],
+        [],
         ["keys of 24 of 300 items"],
         [],
     ]
@@ -504,6 +500,6 @@ def test_clusters_that_are_few_or_large_are_named(clusters, words, expected, ben
         clusters=dict(zip(items, clusters, strict=True)),
         words=words,
     )
-    assert benchmark.own_thresholds[2:] == expected
+    assert benchmark.own_thresholds[1:] == expected
     (units,) = [line for line in summary(benchmark) if line.startswith("independent units: ")]
     assert units.endswith("".join(f" ({text})" for text in expected) or "in the file of items")
