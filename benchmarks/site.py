@@ -7,6 +7,8 @@ change, and one more release is published. Once no answer is missing, once a few
 are. The models have names that the package knows: the pages of versions and replication are full
 then.
 
+The last release is verified at the end. A board of 12 models with one prompt is measured too.
+
     python benchmarks/site.py
     python benchmarks/site.py --releases 2      # a shorter look
 """
@@ -40,9 +42,13 @@ PROMPTS = ("plain", "cot", "fairness")
 FEW_MISSING = 0.005
 
 
-def prompts_of(model: str) -> tuple[str, ...]:
-    """The prompts that a model was asked with."""
-    return (*PROMPTS, "role") if model == MODELS[0] else PROMPTS
+#: Models and prompts of each board.
+BOARDS = {
+    "40 answer sets": [
+        (model, prompt) for model in MODELS for prompt in PROMPTS + ("role",) * (model == MODELS[0])
+    ],
+    "12 answer sets": [(model, PROMPTS[0]) for model in MODELS[:12]],
+}
 
 
 def answers_of(model: str, strategy: str, seed: int, missing: float) -> pd.DataFrame:
@@ -81,18 +87,16 @@ def answers_of(model: str, strategy: str, seed: int, missing: float) -> pd.DataF
     )
 
 
-def written(folder: Path, seeds: dict[str, int], missing: float) -> Path:
+def written(
+    folder: Path, sets: list[tuple[str, str]], seeds: dict[str, int], missing: float
+) -> Path:
     """The answers of one release in a file."""
-    tables = [
-        answers_of(model, strategy, seed, missing)
-        for model, seed in seeds.items()
-        for strategy in prompts_of(model)
-    ]
+    tables = [answers_of(*one, seeds[one[0]], missing) for one in sets]
     return write_answers(pd.concat(tables, ignore_index=True), folder / "answers.parquet")
 
 
-def published(releases: int, missing: float) -> dict[str, Any]:
-    """Publish a site from nothing, then a release with one changed model; what that took."""
+def published(board: str, releases: int, missing: float) -> dict[str, Any]:
+    """Publish a site from nothing, then a release with one changed model, which is verified."""
     with tempfile.TemporaryDirectory(prefix="fairstats-site-") as name:
         folder = Path(name)
         site = folder / "site"
@@ -100,24 +104,28 @@ def published(releases: int, missing: float) -> dict[str, Any]:
         for number in range(1, releases + 2):
             changed = MODELS[:1] if number > releases else MODELS
             seeds = dict.fromkeys(MODELS, releases) | dict.fromkeys(changed, number)
-            source = written(folder / str(number), seeds, missing)
+            source = written(folder / str(number), BOARDS[board], seeds, missing)
             command = [sys.executable, "-m", "fairstats.cli", "publish", "--answers", str(source)]
             command += ["--release", str(number), "--out", str(site), "--renderer", "builtin"]
             seconds, peak = measured(command)
             runs.append(round(seconds, 1))
             peaks.append(peak)
             print(f"release {number}, {len(changed)} changed models: {runs[-1]} s", flush=True)
+        release = site / "v" / str(releases + 1)
+        verified, peak = measured([sys.executable, "-m", "fairstats.cli", "verify", str(release)])
         pages = {
-            path.relative_to(site / "v" / str(releases)).as_posix(): path.stat().st_size
-            for path in (site / "v" / str(releases)).rglob("*.html")
+            path.relative_to(release).as_posix(): path.stat().st_size
+            for path in release.rglob("*.html")
         }
         sizes = sorted(pages, key=pages.__getitem__, reverse=True)
         return {
+            "board": board,
             "share of missing answers": missing,
             "from nothing, seconds": round(sum(runs[:-1]), 1),
             "one changed model, seconds": runs[-1],
             "each release, seconds": runs,
-            "peak memory, GiB": round(max(peaks) / GIB, 2),
+            "verify, seconds": round(verified, 1),
+            "peak memory, GiB": round(max(*peaks, peak) / GIB, 2),
             "pages of a release": len(pages),
             "largest pages, kB": {page: round(pages[page] / 1000) for page in sizes[:3]},
             "site, MB": round(sum(p.stat().st_size for p in site.rglob("*") if p.is_file()) / 1e6),
@@ -133,14 +141,13 @@ def main() -> None:
     chosen = parser.parse_args()
     found = {
         "models": len(MODELS),
-        "answer sets": sum(len(prompts_of(model)) for model in MODELS),
         "releases from nothing": chosen.releases,
-        "answers of a release": sum(
-            len(answers_of(model, strategy, 1, 0))
-            for model in MODELS
-            for strategy in prompts_of(model)
-        ),
-        "sites": [published(chosen.releases, share) for share in (0.0, FEW_MISSING)],
+        "answers of a set": len(answers_of(*BOARDS["12 answer sets"][0], 1, 0)),
+        "sites": [
+            published(board, chosen.releases, share)
+            for board in BOARDS
+            for share in (0.0, FEW_MISSING)
+        ],
         "machine": {
             "cores": os.cpu_count(),
             "memory, GiB": round(psutil.virtual_memory().total / GIB, 1),

@@ -83,7 +83,7 @@ def test_answers_within_the_limits_pass(runner):
     code, printed, summary = run(runner, "Check", answers="my answers\n", **FAIR)
     assert code == 0, printed
     assert summary.startswith("### fairstats gate: pass\n\n    demo: declaration ")
-    assert "    pass: model, plain" in summary
+    assert "    pass: “model”, “plain”" in summary
 
 
 def test_other_answers_stop_the_job(runner):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ MINUS = "\u2212"
 WIDTH = 41
 # GitHub looks for people and issues after it removed the escapes. A word joiner hides them.
 _REFERENCES = str.maketrans({sign: f"{sign}\u2060" for sign in "@#"})
+_QUOTES = re.compile("[\"“”„‟«»‹›〝〞〟❝❞״ˮ]|['‘’‚‛′`´]{2,}")
 
 
 def points(value: float, *, signed: bool = True) -> str:
@@ -185,6 +187,20 @@ def listed(names: Iterable[str], word: str = "and") -> str:
     """
     *first, last = (*names,) or ("",)
     return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def quoted(*names: str) -> str:
+    """Return names, each in quotation marks that it cannot close.
+
+    Next to other text, names of models, prompts and snapshots are written like this. What a
+    submitter calls a model can then not be read as its rank or verdict.
+
+    Examples
+    --------
+    >>> print(quoted('GPT" has rank 1, "X', "plain (equivalent)"))
+    “GPT’ has rank 1, ’X”, “plain (equivalent)”
+    """
+    return ", ".join(f"“{_QUOTES.sub('’', name)}”" for name in names)
 
 
 def span(low: str, high: str) -> str:

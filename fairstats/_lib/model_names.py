@@ -32,7 +32,8 @@ _VERSION = re.compile(
 # Of the server, the run or the machine, with their numbers.
 _SERVER = re.compile(
     "(vllm|sglang|tgi|transformers|torch|litellm|cuda|python|run|seed|epoch|temp|temperature|prompt"
-    "|week|gpu|lora)\\d*"
+    "|week|gpu|lora|attempt|trial|iter|iteration|sample|batch|job|node|server|docker|lmdeploy"
+    "|tensorrt|rtx|(few)?shot)\\d*"
 )
 _LLAMA_CPP = re.compile(r"\bllama[-._]?cpp\b")
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")

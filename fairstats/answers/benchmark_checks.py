@@ -12,7 +12,7 @@ from fairstats._lib.safe_names import has_hidden_characters, posing_letters, sam
 from fairstats.answers.engine_frames import absent_keys, not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers
-from fairstats.answers.strategies import read_strategy, shown_as, strategy_label
+from fairstats.answers.strategies import read_strategy, strategy_label
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 
@@ -304,10 +304,6 @@ def same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
         if column == "strategy":
             # "cot" is shown as "reasoning first", which another strategy could be named.
             groups = list(dict.fromkeys([*groups, *same_looking(names, strategy_label)]))
-            # So are snippets and votes, which a release must know of, also without another name.
-            seen = {name: shown_as(name) for name in names}
-            named = {name for group in groups for name in group}
-            groups += [(name, one.name) for name, one in seen.items() if one and name not in named]
         for group in groups[:_MOST_NAMES]:
             rows = answers[answers[column].isin(group)]
             shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group[:4])

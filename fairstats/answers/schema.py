@@ -13,7 +13,6 @@ from fairstats._lib.table_schemas import (
     Rule,
     TableSchema,
     optional,
-    printable,
     text_rule,
 )
 
@@ -51,38 +50,19 @@ def _is_time(text: str) -> bool:
         return False
 
 
-# Pages add such marks and medals to names, and papers asterisks at the end.
-_MARK = (
+# Pages put such marks next to names; other boards, medals. Two spaces divide columns in a terminal.
+_MARK = re.compile(
     r"[†‡§¶\u20e3\u25a0-\u27bf\u2b00-\u2bff\U0001f396\U0001f3c5\U0001f3c6\U0001f451\U0001f51d"
-    r"\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]"
-    r"|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
+    r"\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]|\*$|\s\s"
 )
-# Results follow such a mark.
-_AFTER = (
-    r"(?:[(\[{<,;:|/·•\uff08\uff3b\uff0c\uff1b\uff1a\uff5c\u2012-\u2015\u2212]|\s-|-\s)"
-    r"\s*(?:(?:no|not)\s)?"
+NAME_LENGTH = 200
+#: The rule of names of models, strategies and versions. It is about characters: how pages write a
+#: name keeps it from being read as a result, see `fairstats._lib.formatting.quoted`.
+LABEL = text_rule(
+    lambda text: 0 < len(text) <= NAME_LENGTH and text.isprintable() and not _MARK.search(text),
+    f"must be 1 to {NAME_LENGTH} printable characters, without marks such as † or ●, * at the end, "
+    "or two spaces in a row",
 )
-# A name can contain a rank (Rank1-7B). Adapters have larger ones than those that flatter.
-_RESULT = (
-    rf"{_AFTER}#\s*\d|{_AFTER}\d+(?:st|nd|rd|th)(?:\W*$|[)\]]|\W(?:place|rank)\b)"
-    rf"|{_AFTER}(?:equivalent|disparity|inconclusive|win.win|lose.lose|may.be.best)\b"
-    rf"|^(?!.*(?:[ld]ora|adapter)).*{_AFTER}rank(?:ed)?[\W_]*[1-3](?!\d)"
-)
-# A name must not be read as the rank or the verdict in the cell next to it.
-_VERDICT = r"(?:equivalent|disparity|inconclusive|unclear|win[\W_]?win|lose[\W_]?lose|may.be.best)"
-_NO_PLACE = r"[\s-](?:person|gen|generation|attempt|run|try|version|edition|prompt|round|party)\b"
-_POSES = (
-    rf"^\W*(?:#|no|nr|n[°º]|number)\W*\d+\b(?!-)|^\W*\d+(?:st|nd|rd|th)\b(?!{_NO_PLACE})"
-    r"|^\W*\d+\s*(?:[)\]|:,;](?!\d)|\.\s|\s[\u2012-\u2015\u2212-]\s|[\u2012-\u2015\u2212]\s*\d)"
-    r"|^(?!.*(?:[ld]ora|adapter))(?:.*[\W_])?rank(?:ed)?(?:[\s#:_.]+|-)[1-3](?![\d.]*\w)"
-    rf"|^\W*(?:(?:no|not)[\W_]+)?{_VERDICT}(?=[\s(\[:,;|]|\W*$)|[\W_]{_VERDICT}\W*$"
-)
-_LABEL = printable(200, re.compile(_MARK), "no mark of a page such as * or †")
-#: In a text about a model, a mark or a result of a board; and the rule against it in words.
-RESULT_OF_BOARD = re.compile(f"{_MARK}|{_RESULT}", re.IGNORECASE)
-NO_RESULT = "no mark or result of a board such as †, #1, “rank 1” or “equivalent”"
-#: The rule of names of models and strategies.
-MODEL = printable(200, re.compile(f"{_MARK}|{_RESULT}|{_POSES}", re.IGNORECASE), NO_RESULT)
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
@@ -96,9 +76,9 @@ _NOT_NEGATIVE = Rule(lambda numbers: numbers >= 0, "must not be negative")
 ANSWERS = TableSchema(
     {
         **{name: Column("str", NAME) for name in KEY_COLUMNS if name != "sample"},
-        "benchmark_version": Column("str", _LABEL),
-        "model": Column("str", MODEL),
-        "strategy": Column("str", MODEL),
+        "benchmark_version": Column("str", LABEL),
+        "model": Column("str", LABEL),
+        "strategy": Column("str", LABEL),
         "sample": Column("int64", _NOT_NEGATIVE),
         "answer": Column("str", _ANSWER, nullable=True),
         # Needed for kinds of answers with a right one, see `fairstats.benchmarks.kinds`.

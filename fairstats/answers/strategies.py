@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import Problem
 from fairstats._lib.safe_names import fold_name
 from fairstats.benchmarks.declaration import PLAIN
@@ -77,15 +78,11 @@ def votes_among(names: Iterable[str]) -> list[str]:
     ['majority_vote']
     >>> votes_among(["Majority-Vote ", "majority_vote(plain)", "my majority_vote"])
     ['Majority-Vote ', 'majority_vote(plain)']
-    >>> votes_among(["plain, majority vote"])
-    ['plain, majority vote']
     """
     return [
         name
         for name in dict.fromkeys(names)
-        if read_strategy(name).voted
-        or _LIKE_VOTED.fullmatch(fold_name(name))
-        or ((shown := shown_as(name)) and shown.voted)
+        if read_strategy(name).voted or _LIKE_VOTED.fullmatch(fold_name(name))
     ]
 
 
@@ -106,7 +103,7 @@ def vote_problems(answers: pd.DataFrame, path: str, remedy: str) -> list[Problem
     ]
 
 
-#: Readers' names for the prompts of published studies; any other prompt keeps its name.
+#: Readers' names for the prompts of published studies.
 _PROMPTS = {
     PLAIN: "plain",
     "cot": "reasoning first",
@@ -118,50 +115,22 @@ _PROMPTS = {
 
 
 def strategy_label(name: str) -> str:
-    """Return a strategy's name for readers.
+    """Return a strategy's name for readers; a prompt of another name is in quotation marks.
 
     Examples
     --------
     >>> strategy_label("cot"), strategy_label("my prompt")
-    ('reasoning first', 'my prompt')
+    ('reasoning first', '“my prompt”')
     >>> strategy_label("majority_vote(cot)+bm25@10")
     'reasoning first, 10 snippets (bm25), majority vote'
     """
     read = read_strategy(name)
-    parts = [_PROMPTS.get(read.prompt, read.prompt)]
+    parts = [_PROMPTS.get(read.prompt) or quoted(read.prompt)]
     if read.retriever is not None:
         parts.append(f"{read.top_k} snippet{'s' * (read.top_k != 1)} ({read.retriever})")
     if read.voted:
         parts.append("majority vote of replies" if read.clustered else "majority vote")
     return ", ".join(parts)
-
-
-# A name for readers with snippets or a vote, after folding.
-_SHOWN = re.compile(
-    r"(?P<prompt>.+?)(,-(?P<top_k>[1-9][0-9]{0,3})-snippets?-\((?P<retriever>[a-z0-9][^)]*)\))?"
-    r"(?P<voted>,-majority-vote(?P<clustered>-of-replies)?)?"
-)
-
-
-def shown_as(name: str) -> Strategy | None:
-    """Return the strategy with snippets or votes that readers see under this name, if there is one.
-
-    Examples
-    --------
-    >>> shown_as("Plain, 10 snippets (bm25)").name, shown_as("reasoning first")
-    ('plain+bm25@10', None)
-    """
-    found = _SHOWN.fullmatch(fold_name(name))
-    if not found or not (found["top_k"] or found["voted"]):
-        return None
-    codes = {fold_name(label): code for code, label in _PROMPTS.items()}
-    return Strategy(
-        codes.get(found["prompt"], found["prompt"]),
-        found["retriever"],
-        int(found["top_k"]) if found["top_k"] else None,
-        found["voted"] is not None,
-        found["clustered"] is not None,
-    )
 
 
 def read_strategy(name: str) -> Strategy:

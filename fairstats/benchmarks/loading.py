@@ -530,26 +530,37 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
     # A device or a pipe might never end.
     if not path.is_file():
         raise wrong("no such file", "correct keys_file or items_file")
-    rows: list[dict[str, Any]]
     if path.suffix == ".jsonl":
-        rows = read_json_lines(path)
+        lines = read_json_lines(path)
+
+        def rows() -> Iterable[dict[str, Any]]:
+            return lines
+
     else:
         table = load_csv(path).astype(object)
         for column in ("item_id", "answer_key") if needs_key else ("item_id",):
             if column not in table:
                 raise wrong("is missing", "add it", column=column)
-        rows = table.where(table.notna(), None).to_dict("records")
+        values = table.where(table.notna(), None)
+
+        # One at a time: a million rows as dictionaries take half a gigabyte.
+        def rows() -> Iterable[dict[str, Any]]:
+            return (
+                dict(zip(values, row, strict=True))
+                for row in values.itertuples(index=False, name=None)
+            )
+
     found: dict[str, _Item] = {}
-    clustered = cluster is not None and any(row.get(cluster) is not None for row in rows)
+    clustered = cluster is not None and any(row.get(cluster) is not None for row in rows())
     remedies = {
         "item_id": "write the item's name",
         "answer_key": "write the item's answer key",
         str(cluster): f"write what the item belongs to, in every row or in none ({cluster})",
     }
     needed = ["item_id", *["answer_key"] * needs_key, *[str(cluster)] * clustered]
-    if problems := repeated_items(rows, path):
+    if problems := repeated_items(rows(), path):
         raise InputError(problems)
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(rows(), start=1):
         for column in needed:
             if type(row.get(column)) not in (str, int):
                 raise wrong("must be text", remedies[column], row=number, column=column)

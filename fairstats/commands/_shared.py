@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hi
 import typer
 from typer.models import OptionInfo
 
-from fairstats._lib.formatting import counted, listed
+from fairstats._lib.formatting import counted, listed, quoted
 from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import (
     ArgumentError,
@@ -252,7 +252,7 @@ def _counted_answers(answers: pd.DataFrame, missing_only: bool) -> Iterator[str]
         counts = rows["status"].value_counts()
         if missing_only and counts.get("ok", 0) == len(rows):
             continue
-        line = f"{model}, {strategy}{f', {version}' if several else ''}: "
+        line = f"{quoted(model, strategy)}{f', {version}' if several else ''}: "
         line += f"{counted(int(counts.get('ok', 0)), 'answer')}"
         for status in ("refused", "unparsed", "error"):
             if status in counts or status != "error":

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import printable
 from fairstats._lib.stages import Watch
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
@@ -301,8 +302,8 @@ def _print_content(published: Any) -> None:
     for entry in release.manifest["answers"]:
         asked = read_strategy(entry["strategy"]).retriever
         if asked is not None and entry["benchmark"] not in retrieved:
-            line = f"{entry['model']}, {entry['strategy']}: published without retrievals"
-            typer.echo(line, err=True)
+            own = quoted(entry["model"], entry["strategy"])
+            typer.echo(f"{own}: published without retrievals", err=True)
     listed = [page for page in PAGES if page.in_navigation]
     if without := [page.text for page in listed if not page.has_content(release)]:
         typer.echo(f"pages left out (no content in this release): {', '.join(without)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet
@@ -47,7 +48,8 @@ def different_items(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
     if not any(alone):
         return ""
     found = ", ".join(
-        f"{len({item for _, item in own})}{' items' * (place == 0)} only for {side.unit['model']}"
+        f"{len({item for _, item in own})}{' items' * (place == 0)} only for "
+        f"{quoted(side.unit['model'])}"
         for place, (own, side) in enumerate(zip(alone, (old, new), strict=True))
     )
     if not allowed:

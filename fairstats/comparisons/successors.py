@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.toml_files import Fault, Flag, Table, must, parse, read_toml
-from fairstats.answers.schema import NO_RESULT, RESULT_OF_BOARD
 
 #: The facts about a model, with their names for readers.
 FACTS = {"family": "Family", "size": "Size", "open": "Weights", "licence": "Licence"}
@@ -26,12 +25,6 @@ _Fact = Annotated[
         lambda text: 0 < len(text) <= _LONGEST and text == text.strip() and text.isprintable(),
         f"must be 1 to {_LONGEST} printable characters without spaces around them",
         "shorten or correct it",
-    ),
-    # Pages show it after its name and a colon.
-    must(
-        lambda text: not RESULT_OF_BOARD.search(f": {text}"),
-        f"must have {NO_RESULT}",
-        "remove it",
     ),
 ]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import level
+from fairstats._lib.formatting import level, quoted
 from fairstats._lib.problems import InputError, Problem, keyword, parameter, printable
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.benchmark_checks import validate_answers
@@ -181,7 +181,7 @@ def gate_lines(
     ...            estimate=0.01, ci_low=0.0, ci_high=0.03, ci_level=0.9, lowest=0.0, highest=0.04,
     ...            limit=0.05, result="pass", reason=None)
     >>> print(*gate_lines(pd.DataFrame([row])))  # doctest: +NORMALIZE_WHITESPACE
-    pass: m, plain (demo, 1): race, white − black: AD 1.0 points, 90% interval 0.0 to 3.0,
+    pass: “m”, “plain” (demo, 1): race, white − black: AD 1.0 points, 90% interval 0.0 to 3.0,
     0.0 to 4.0 with missing answers; limit: below 5.0
     """
     known = load_benchmarks(table["benchmark"].unique(), benchmarks)
@@ -193,7 +193,8 @@ def _line(row: Mapping[Hashable, Any], benchmark: Benchmark) -> str:
     side, _, metric = row["check"].partition("_")
     metric = metric or benchmark.kind.difference
     check = Check(row["check"], metric, side != "min", row["limit"], benchmark)
-    where = f"{row['model']}, {row['strategy']} ({row['benchmark']}, {row['benchmark_version']})"
+    own = quoted(row["model"], row["strategy"])
+    where = f"{own} ({row['benchmark']}, {row['benchmark_version']})"
     has_pair = isinstance(row["group_a"], str)
     pair = row["attribute"] + (f", {row['group_a']} − {row['group_b']}" if has_pair else "")
     name = check.label(*((row["group_a"], row["group_b"]) if has_pair else (None, None)))

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import json_text, write_text
 from fairstats.exports.export import Options
@@ -385,7 +386,9 @@ def _biases(release: Release) -> list[str]:
         if one.slanted:
             way = one.swayed_by or "text that helps the first group and misleads for the second"
             found.append(f"{one.title}: versions were written to sway a model, by {way}.")
-        found += [f"{one.title}, {model}: {role}" for model, role in one.selected_on.items()]
+        found += [
+            f"{one.title}, {quoted(model)}: {role}" for model, role in one.selected_on.items()
+        ]
     return found
 
 

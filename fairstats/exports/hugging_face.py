@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import level
+from fairstats._lib.formatting import level, quoted
 from fairstats._lib.problems import keyword, wrong
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text, yaml_text
@@ -145,13 +145,12 @@ def _notes(one: AnswerSet, row: dict[Any, Any]) -> list[str]:
         better = f"closer to 0 is better, in {one.benchmark.kind.unit}"
         if not one.benchmark.kind.numeric:
             better = "closer to 0 is better, as a share"
-    model = " ".join([one.model, *(f"({name})" for name in one.snapshots)])
     notes = [f"{metric.label}, {row['group_a']} and {row['group_b']}: {better}"]
     if pd.notna(row["ci_level"]) and pd.notna(row["ci_low"]):
         limits = f"{row['ci_low']:.4f} to {row['ci_high']:.4f}"
         notes.append(f"{level(1 - row['ci_level'])} interval {limits}")
     notes += [f"{row['n']} pairs", f"missing answers: {row['missing']}"]
-    notes += [f"model: {model}", f"prompt: {one.strategy}"]
+    notes += [f"model: {quoted(one.model, *one.snapshots)}", f"prompt: {quoted(one.strategy)}"]
     if role := one.benchmark.selected_on.get(one.model):
         notes.append(f"not informative for this model, which took part in the selection: {role}")
     return notes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import laid_out
 from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
 from fairstats.answers.engines import scan_answers
@@ -177,8 +178,10 @@ def _hash(answers: nw.LazyFrame[Any]) -> str:
     columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
     rows = answers.select(name for name in columns if name in answers.collect_schema().names())
     found = hashlib.sha256()
-    for number, part in enumerate(batches(rows.sort(*KEY_COLUMNS), 100_000)):
-        text, table = BytesIO(), pyarrow.Table.from_pandas(part, preserve_index=False)
+    # The other keys have one value in a unit.
+    rows = rows.sort(name for name in KEY_COLUMNS if name not in UNIT_COLUMNS)
+    for number, part in enumerate(batches(rows, 100_000)):
+        text, table = BytesIO(), pyarrow.Table.from_pandas(part, preserve_index=False, nthreads=1)
         write_csv(table, text, WriteOptions(include_header=number == 0))
         found.update(text.getbuffer())
     return found.hexdigest()
@@ -270,7 +273,7 @@ def _without_same_snapshots(table: pd.DataFrame, before: Release, release: Relea
     same = {(model, way): name for model, way, name in stated[0] & stated[1] if name}
     names = [same.get(key, "") for key in zip(table["model_new"], table["strategy"], strict=True)]
     again = own & pd.Series([bool(name) for name in names], table.index) & table["verdict"].notna()
-    reasons = [f"both releases state the snapshot {name}: no newer version" for name in names]
+    reasons = [f"both releases state snapshot {quoted(name)}: no newer version" for name in names]
     return table.assign(
         verdict=table["verdict"].mask(again, UNCLEAR),
         verdict_reason=table["verdict_reason"].mask(again, pd.Series(reasons, table.index)),

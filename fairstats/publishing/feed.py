@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import pandas as pd
 
 from fairstats._lib.formatting import counted
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.estimates.eligibility import ALONE
@@ -102,7 +103,7 @@ def release_entry(release: Release) -> FeedEntry:
         counts = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
         verdicts = ", ".join(f"{one} {counts[one]}" for one in STATUSES if one in counts)
         lines.append(
-            f"{board.benchmark.title}, {board.version}, {board.strategy}: "
+            f"{board.benchmark.title}, {board.version}, {strategy_label(board.strategy)}: "
             f"{counted(len(board.models), 'model')}; verdicts: {verdicts or 'none'}"
         )
     return FeedEntry(

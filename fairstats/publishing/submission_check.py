@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_comment, listed, p_figure, percent
+from fairstats._lib.formatting import capital, escape_comment, listed, p_figure, percent, quoted
 from fairstats._lib.problems import InputError, Problem, in_lines, printable
 from fairstats._lib.safe_names import same_looking
 from fairstats._lib.table_text import json_text, records
@@ -305,14 +305,14 @@ def _added(
             whose = (
                 "of the same submitter" if {*others} == {by} else f"{whose}; these are from {by}"
             )
-            yield f"{strategy} on {benchmark}, {version}, to {model} ({whose})"
+            yield f"{quoted(strategy)} on {benchmark}, {version}, to {quoted(model)} ({whose})"
 
 
 def _declared(submission: Submission) -> str:
     """Return what the submitter declares, as a Markdown table."""
     declared = submission.declaration
     facts = {
-        "Model": f"{declared.model} ({declared.snapshot})",
+        "Model": f"{quoted(declared.model)}, snapshot {quoted(declared.snapshot)}",
         "Run by": declared.provider,
         "Run": f"{declared.started} to {declared.ended}",
         "Attempts": str(declared.attempts),
@@ -341,6 +341,9 @@ def _sentences(found: Preview) -> Iterator[str]:
     def of(row: Mapping[Hashable, Any]) -> str:
         return f"{row['benchmark']}: " * several
 
+    def own(row: Mapping[Hashable, Any]) -> str:
+        return quoted(str(row["model"]), str(row["strategy"]))
+
     for row in found.figures.to_dict("records"):
         kind = _KIND_OF[row["metric"]]
         limits = kind.shown_range(row["ci_low"], row["ci_high"]).removesuffix(f" {kind.unit}")
@@ -351,7 +354,7 @@ def _sentences(found: Preview) -> Iterator[str]:
         if verdict == EQUIVALENT and isinstance(row["verdict_reason"], str):
             verdict += f" ({row['verdict_reason']})"
         yield (
-            f"{of(row)}{row['model']} ({row['strategy']}), {row['attribute']} {row['group_a']} − "
+            f"{of(row)}{own(row)}, {row['attribute']} {row['group_a']} − "
             f"{row['group_b']}: gap {value} ({limits}) {kind.unit}, CFR {percent(row['cfr'])}"
             f"{f', adjusted p {p}' if p else ''}: {verdict}."
         )
@@ -359,14 +362,11 @@ def _sentences(found: Preview) -> Iterator[str]:
         note = f" ({row['method_note']})" if row["method_note"] else ""
         after = f"{row['rank_after'] or 'none'}{note}"
         before = "new" if row["rank_before"] is None else f"before: {row['rank_before'] or 'none'}"
-        which = f"{row['model']} ({row['benchmark_version']}, {row['strategy']})"
+        which = f"{own(row)} ({row['benchmark_version']})"
         yield f"{of(row)}Rank of {which}: {after}; {before}."
     for row in found.verdicts.to_dict("records"):
         pair = f"{row['attribute']} {row['group_a']} − {row['group_b']}"
-        yield (
-            f"{of(row)}Verdict on {row['model']} ({row['strategy']}), {pair}: {row['old']} before, "
-            f"{row['new']} after."
-        )
+        yield (f"{of(row)}Verdict on {own(row)}, {pair}: {row['old']} before, {row['new']} after.")
     if found.verdicts.empty:
         yield "No verdict on another model changes."
 

@@ -19,7 +19,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
-from fairstats.answers.schema import MODEL
+from fairstats.answers.schema import LABEL
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric, Rubrics, load_rubrics
 
@@ -60,7 +60,7 @@ RATINGS = TableSchema(
         "task_id": Column("str", NAME),
         "item_id": Column("str", NAME),
         "item_id_2": optional("str", NAME),
-        **{name: optional("str", MODEL) for name in ("model", "model_2")},
+        **{name: optional("str", LABEL) for name in ("model", "model_2")},
         "rater_id": Column("str", NAME),
         "rater_kind": optional("str", _KIND, nullable=False),
         "rater_group": Column("str", NAME),

@@ -361,15 +361,16 @@ def _read(path: Path) -> pd.DataFrame:
         if path.stat().st_size > _LARGE:
             return pd.read_parquet(path)
         # Several pages, and parts of a page, show the same tables.
-        return _parsed(path.read_bytes()).copy(deep=False)
+        return _parsed(path.read_bytes(), pd.options.mode.string_storage).copy(deep=False)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         message = f"cannot be read ({str(error).splitlines()[0]})"
         remedy = "download the release again from where it was published"
         raise InputError([Problem(str(path), message, remedy)]) from None
 
 
+# Pages keep strings otherwise than what is written, see `fairstats.report.render.render`.
 @lru_cache(maxsize=64)
-def _parsed(content: bytes) -> pd.DataFrame:
+def _parsed(content: bytes, _storage: str) -> pd.DataFrame:
     return pd.read_parquet(BytesIO(content))
 
 

@@ -48,7 +48,7 @@ from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
 
 #: For a second process, on a board of any size: what takes about half of the time.
-_APART = ("replication", "sensitivity", "vignette_findings")
+_APART = ("replication", "sensitivity", "item_gaps", "vignette_findings")
 #: The most answers of a release with tables about single items: these are as long as the answers.
 MOST_LISTED = 5_000_000
 #: Fewer answers take less time than a second process; more take too much memory twice.

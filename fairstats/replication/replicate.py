@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,17 +32,16 @@ from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import proportion
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
-from fairstats.replication.check_table import CheckedRow, check_table
 from fairstats.replication.printed_tables import (
     BENCHMARK,
     CELL_COLUMNS,
-    PUBLISHED,
     printed_cells,
 )
 
 #: What names a row of a published table.
 ROW_COLUMNS = ("published", "row", "attribute")
-#: Their verdict, and the counts behind it in words.
+#: The file with the verdict of each row, which never changes, and the counts behind it in words.
+POSSIBLE = "possible.csv"
 VERDICT_COLUMNS = ("possible", "possible_note")
 #: Columns of the table from `replicate`, in order.
 REPLICATION_COLUMNS = (
@@ -313,39 +311,10 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
 
 
 def _with_possible(table: pd.DataFrame) -> pd.DataFrame:
-    """Add whether the published figures of each row can all be true."""
-    verdicts = _printed_verdicts()
-    keys = table[list(ROW_COLUMNS)].itertuples(index=False, name=None)
-    found = pd.DataFrame(
-        [verdicts.get(key, (None, None)) for key in keys], table.index, list(VERDICT_COLUMNS)
-    )
-    return table.assign(**found)
-
-
-@cache
-def _printed_verdicts() -> dict[tuple[str, ...], tuple[str, str]]:
-    """Return verdict and note of each row of the tables with a known number of pairs.
-
-    For FairMedQA's table 3, this takes about two seconds.
-    """
-    cells = printed_cells()
-    verdicts = {}
-    for table in PUBLISHED:
-        if table.pairs is not None:
-            own = cells[cells["published"] == table.name]
-            rows = own.pivot(index=list(ROW_COLUMNS), columns="column", values="printed")
-            checked = check_table(rows.reset_index(drop=True), n=table.pairs)
-            for key, row in zip(rows.index.to_flat_index(), checked.rows, strict=True):
-                verdicts[key] = (row.verdict, _note(row))
-    return verdicts
-
-
-def _note(row: CheckedRow) -> str:
-    found = row.judgement
-    if found.missing:
-        n_a, n_b, _ = found.missing[0]
-        return f"e.g. {n_a} and {n_b} answers"
-    return f"{found.correct[0]} and {found.correct[1]} correct" if found.correct else ""
+    """Add whether the published figures of each row can all be true, if `check_table` can tell."""
+    found = pd.read_csv(resource("data", "published", POSSIBLE), dtype="str", keep_default_na=False)
+    joined = table[list(ROW_COLUMNS)].merge(found, "left", validate="many_to_one")
+    return table.assign(**joined[list(VERDICT_COLUMNS)].set_index(table.index))
 
 
 def _models(cell: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,16 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, level, listed, number_word, p_value, span, uncapital
+from fairstats._lib.formatting import (
+    capital,
+    level,
+    listed,
+    number_word,
+    p_value,
+    quoted,
+    span,
+    uncapital,
+)
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
@@ -85,7 +94,8 @@ def prompt_label(strategy: str) -> str:
     """Return the readers' name of a prompt, e.g. ``"plain prompt"``."""
     if strategy == PLAIN:
         return "plain prompt"
-    return f"prompt “{strategy_label(strategy)}”"
+    label = strategy_label(strategy)
+    return f"prompt {label if label.startswith('“') else quoted(label)}"
 
 
 def pair_note(benchmark: Benchmark) -> str:
@@ -136,7 +146,7 @@ def lower_for(
 
 def subject_of(kind: Kind, model: str) -> str:
     """Return the subject of a sentence that `lower_for` ends: the model, or its figure."""
-    return model if kind == CHOICE else f"the {kind.figure} of {model}"
+    return quoted(model) if kind == CHOICE else f"the {kind.figure} of {quoted(model)}"
 
 
 @dataclass(frozen=True)
@@ -207,7 +217,7 @@ class Findings:
         return {
             "title": benchmark.title,
             "changes": benchmark.changes,
-            "model": (self.models or self.board.models)[0],
+            "model": quoted((self.models or self.board.models)[0]),
             "every": every(n),
             "models": self._models,
             "of": f"{number_word(n)} {self._models}",
@@ -320,13 +330,14 @@ class Findings:
         return " of the only model that could be ranked" if alone else " of ranked models"
 
     def _named(self, models: Sequence[str]) -> str:
-        return listed(models) if len(models) <= _MOST_BEST else f"{len(models)} models"
+        many = len(models) > _MOST_BEST
+        return f"{len(models)} models" if many else listed(map(quoted, models))
 
     def _least(self, form: str) -> str:
         """Name the model, or the two, that may be the best."""
         if len(self.models) == 1 or len(self._best) > 2 or len(self._best) == len(self.models):
             return ""
-        return f", {' or '.join(map(form.format, self._best))} least"
+        return f", {' or '.join(form.format(quoted(one)) for one in self._best)} least"
 
     @property
     def _best(self) -> list[str]:
@@ -377,7 +388,7 @@ class Findings:
             range=signed_range(self.kind, known.min(), known.max()),
             order=pair_note(board.benchmark),
             limits=self._limits("; "),
-            first=first,
+            first=quoted(first),
             subject=subject_of(self.kind, first),
             size=unsigned(self.kind, self._average_gap(first)),
             more=more_of(board.benchmark),
@@ -605,8 +616,8 @@ class Findings:
             self._say(
                 "sure",
                 "best" if len(best) == 1 else "several",
-                best=listed(best, "or") if len(best) <= _MOST_BEST else many,
-                and_last=f" and {last[0]} the largest" if len(last) == 1 else "",
+                best=listed(map(quoted, best), "or") if len(best) <= _MOST_BEST else many,
+                and_last=f" and {quoted(last[0])} the largest" if len(last) == 1 else "",
                 hidden=self._hidden(best),
             ),
         )
@@ -614,7 +625,7 @@ class Findings:
         if not rest.empty:
             row = rest.loc[(rest["rank_high"] - rest["rank_low"]).astype(int).idxmax()]
             ranks = f"{ordinal(int(row['rank_low']))} to {ordinal(int(row['rank_high']))}"
-            yield "Not sure", self._say("sure", "rest", model=row["model"], ranks=ranks)
+            yield "Not sure", self._say("sure", "rest", model=quoted(row["model"]), ranks=ranks)
 
     def _hidden(self, best: list[str]) -> str:
         """State what missing answers could hide: a model that refuses makes its gap small."""

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, counted, level, number_word, percent, points, span
+from fairstats._lib.formatting import (
+    capital,
+    counted,
+    level,
+    number_word,
+    percent,
+    points,
+    quoted,
+    span,
+)
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
@@ -47,7 +56,7 @@ def flag_notes(rows: pd.DataFrame, overruled: Mapping[str, str]) -> list[str]:
     """Return a sentence for each flag, and why the publisher shows answers that were blocked."""
     # Answers that are blocked only because of others are published if they are not without them.
     return [
-        f"{row['model']}: {row['note']}"
+        f"{quoted(row['model'])}: {row['note']}"
         + (
             f" The publisher states: {overruled[row['model']].rstrip('.')}."
             if row["flag"] == "block" and row["model"] in overruled
@@ -99,9 +108,9 @@ def selected_runs(rows: pd.DataFrame) -> pd.DataFrame:
 def selection_notes(rows: pd.DataFrame) -> list[str]:
     """Return a sentence for each submission that was chosen among several runs."""
     return [
-        f"{row['model']}: one of {row['attempts']:,} complete runs, chosen by the submitter "
-        f"({row['chosen_by'].rstrip('.')}). The best of several runs looks better than a typical "
-        "one."
+        f"{quoted(row['model'])}: one of {row['attempts']:,} complete runs, chosen by the "
+        f"submitter ({row['chosen_by'].rstrip('.')}). The best of several runs looks better than a "
+        "typical one."
         for row in selected_runs(rows).to_dict("records")
     ]
 

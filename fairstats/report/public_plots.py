@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import MINUS, points
+from fairstats._lib.formatting import MINUS, points, quoted
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
@@ -261,7 +261,7 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
         name: f"{label}, {'points' if name == 'delta_ad' else '%'}"
         for name, (label, _) in FIGURES.items()
     }
-    models = drawn["model_old"] + " → " + drawn["model_new"]
+    models = drawn["model_old"].map(quoted) + " → " + drawn["model_new"].map(quoted)
     side = (drawn["ci_low"] > 0).astype(int) - (drawn["ci_high"] < 0).astype(int)
     names = {1: "better", -1: "worse", 0: "no clear change"}
     known = _declared(drawn["benchmark"], benchmarks)
@@ -581,7 +581,7 @@ def plot_specification(specifications: pd.DataFrame, *, benchmarks: Benchmarks =
         + p9.scale_color_manual(used)
         + p9.guides(color=p9.guide_legend(override_aes={"size": 3, "alpha": 1, "shape": "o"}))
         + p9.labs(
-            title=f"{model}: {pair}",
+            title=f"{quoted(model)}: {pair}",
             x=f"{len(rows):,} specifications, sorted by the difference",
             y="",
             color="",
@@ -658,12 +658,12 @@ def _pair_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[st
     return labels
 
 
-def _set_names(models: Iterable[str], strategies: pd.Series, *, before: str = ", ") -> list[str]:
-    """Return the names of models, each with its prompt if there are several."""
+def _set_names(names: Iterable[str], strategies: pd.Series, *, before: str = ", ") -> list[str]:
+    """Return the names of models or boards, each with its prompt if there are several."""
     several = strategies.nunique() > 1
     return [
-        plain(f"{model}{before}{strategy_label(strategy)}" if several else model)
-        for model, strategy in zip(models, strategies, strict=True)
+        plain(f"{name}{before}{strategy_label(strategy)}" if several else name)
+        for name, strategy in zip(names, strategies, strict=True)
     ]
 
 
@@ -681,8 +681,9 @@ def _placed(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame
     """Add where a row is drawn: ``row``, its answer set; ``pair``; and ``board``, its vignettes."""
     titles = _titles(table, known)
     several = len(set(titles)) > 1
+    names = table["model"].map(quoted) if table["strategy"].nunique() > 1 else table["model"]
     return table.assign(
-        row=in_order(_set_names(table["model"], table["strategy"]), reverse=True),
+        row=in_order(_set_names(names, table["strategy"]), reverse=True),
         pair=in_order(map(_in_lines, _pair_labels(table, known))),
         board=in_order(plain(fill(title, 18)) if several else "" for title in titles),
     )

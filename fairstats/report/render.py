@@ -21,7 +21,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, chdir, contextmanager, redirect_stdout
+from contextlib import (
+    AbstractContextManager,
+    chdir,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+)
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -83,8 +89,8 @@ _QUARTO_NEEDS = ("ipykernel", "nbclient", "yaml")
 DRAWING = "drawing pages"
 #: As many pages are drawn in less time than copies of a process take.
 _FEW_PAGES = 16
-#: Libraries with which pages draw tables and charts.
-_LIBRARIES = ("great_tables", "matplotlib.pyplot", "scipy.stats")
+#: Libraries with which pages draw tables.
+_LIBRARIES = ("great_tables", "scipy.stats")
 
 Renderer = Literal["auto", "quarto", "builtin"]
 
@@ -139,7 +145,9 @@ def render(
                 f"{keyword('renderer', 'builtin')}, which draws the same pages"
             )
         program = None
-    with temporary_folder("pages") as project:
+    # Pages read many single cells, which is slow from the arrays of arrow.
+    quick = pd.option_context("mode.string_storage", "python")
+    with temporary_folder("pages") as project, quick:
         pages = stage(release, project)
         watch(DRAWING, 0, len(pages))
         if program is None:
@@ -388,14 +396,19 @@ def _show(value: Any, name: str) -> None:
         show_text(repr(value))
 
 
+def _figures() -> set[int]:
+    """Return the numbers of matplotlib's open figures; without loading it, which takes time."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return {*pyplot.get_fignums()} if pyplot else set()
+
+
 @contextmanager
 def _showing_figures(name: str) -> Iterator[None]:
     """Show the figures of matplotlib that a cell leaves open, and close them."""
-    from matplotlib import pyplot
-
-    before = pyplot.get_fignums()
+    before = _figures()
     yield
-    for number in sorted({*pyplot.get_fignums()} - {*before}):
+    for number in sorted(_figures() - before):
+        pyplot = sys.modules["matplotlib.pyplot"]
         show_figure(pyplot.figure(number), name=f"{name}-{number}")
         pyplot.close(number)
 
@@ -403,16 +416,16 @@ def _showing_figures(name: str) -> Iterator[None]:
 @contextmanager
 def _isolated() -> Iterator[None]:
     """Keep what cells set in libraries for plots, and their warnings, from other code."""
-    from matplotlib import pyplot
-
-    before = pyplot.get_fignums()
-    with pyplot.rc_context(), warnings.catch_warnings():
+    before, mpl = _figures(), sys.modules.get("matplotlib")
+    with mpl.rc_context() if mpl else nullcontext(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             yield
         finally:
-            for figure in {*pyplot.get_fignums()} - {*before}:
-                pyplot.close(figure)
+            for number in _figures() - before:
+                sys.modules["matplotlib.pyplot"].close(number)
+            if not mpl and "matplotlib" in sys.modules:
+                sys.modules["matplotlib"].rc_file_defaults()
 
 
 def html_page(

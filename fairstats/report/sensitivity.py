@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import listed, number_word, p_figure, uncapital
+from fairstats._lib.formatting import listed, number_word, p_figure, quoted, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
@@ -237,7 +237,7 @@ def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
     benchmark = release.benchmarks[name]
     vignettes = benchmark.versions.get(version, version)
     asked = f", {strategy_label(strategy)}" if prompted(release, name) else ""
-    return f"{breakable(model)} ({benchmark.title}, {vignettes}{asked})"
+    return f"{breakable(quoted(model))} ({benchmark.title}, {vignettes}{asked})"
 
 
 def _policy_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:

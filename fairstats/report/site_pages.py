@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.formatting import escape_markdown, quoted
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.strategies import read_strategy
@@ -275,7 +275,7 @@ def _model_pages(project: Path, release: Release) -> list[str]:
     template = (project / "reports" / "_model.qmd").read_text(encoding="utf-8")
     for model, slug in release.slugs.items():
         # A JSON string is also a YAML string; the name in it is escaped for Markdown too.
-        title = json.dumps(escape_markdown(model), ensure_ascii=False)
+        title = json.dumps(escape_markdown(quoted(model)), ensure_ascii=False)
         text = template.replace('"{{TITLE}}"', title).replace("{{SLUG}}", slug)
         _write(folder / f"{slug}.qmd", text)
     return [f"{MODEL_FOLDER}/{slug}.qmd" for slug in release.slugs.values()]

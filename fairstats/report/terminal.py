@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import align, decimal, draw_intervals, level, scientific
+from fairstats._lib.formatting import align, decimal, draw_intervals, level, quoted, scientific
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import VOTED
@@ -43,9 +43,9 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         # A file has room for everything.
         console = Console(width=1000)
     left_out: dict[str, None] = {}
-    for keys, unit in estimates.groupby(list(UNIT_COLUMNS), sort=False):
+    for (name, version, *own), unit in estimates.groupby(list(UNIT_COLUMNS), sort=False):
         policy = unit["missing"].iloc[0]
-        title = f"{', '.join(keys)}; missing: {policy}"
+        title = f"{name}, {version}, {quoted(*own)}; missing: {policy}"
         if policy == "bounds":
             title += (
                 " (intervals are ranges over all completions of the missing answers, p the highest)"
@@ -137,8 +137,8 @@ def draw_differences(estimates: pd.DataFrame) -> None:
     """Draw the judged differences of each answer set, as text that is not wrapped."""
     console = _console(_WIDTH)
     wanted = estimates[estimates["metric"].isin(DIFFERENCES)].dropna(subset="group_a")
-    for keys, rows in wanted.groupby(list(UNIT_COLUMNS), sort=False):
-        lines = [f"{', '.join(keys)}; missing: {rows['missing'].iloc[0]}"]
+    for (name, version, *own), rows in wanted.groupby(list(UNIT_COLUMNS), sort=False):
+        lines = [f"{name}, {version}, {quoted(*own)}; missing: {rows['missing'].iloc[0]}"]
         lines += [rows["declaration"].iloc[0]] if "declaration" in rows else []
         numbers = [rows[name].tolist() for name in ("estimate", "ci_low", "ci_high")]
         *drawn, scale = draw_intervals(*numbers, reference=0.0)

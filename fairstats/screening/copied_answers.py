@@ -11,6 +11,7 @@ from statistics import median
 import numpy as np
 import scipy
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
@@ -132,7 +133,8 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     same_model = sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
     one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other, panel)
-    note = f"Shares {percent(max(-value, 0))} of {what} with {other.model} ({other.strategy})"
+    whose = quoted(other.model, other.strategy)
+    note = f"Shares {percent(max(-value, 0))} of {what} with {whose}"
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
     worst: Flag = "block" if check == COPIED and one_file else "look"
@@ -286,8 +288,8 @@ def check_snapshot(
     )
     if name is None:
         return None
-    others = sorted(shared[name] - {model})
-    note = f"The snapshot {name} is also the snapshot or the name of {first_of(others)}."
+    others = [*map(quoted, sorted(shared[name] - {model}))]
+    note = f"The snapshot {quoted(name)} is also the snapshot or the name of {first_of(others)}."
     question = "Is it the same model? If not, which one gave these answers?"
     return Finding(SNAPSHOT, len(others), 0, math.nan, "look", note, question)
 

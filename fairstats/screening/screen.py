@@ -175,8 +175,8 @@ def screen(
     impossible have no row either. A snapshot has a row only if another model states it, too.
     Decisions, levels and scores have only the checks of missing answers, rows, replies, marks and
     snapshots. In the others, a model that is stricter than others, or that seldom varies its
-    answers, would look like a copy or a forgery. With several samples, each is checked, and the
-    smallest p-value is multiplied by their number. So is each part of more than 32,768 items.
+    answers, would look like a copy or a forgery. With several samples, each is checked, and their
+    p-values are combined by Simes' test. So is each part of more than 32,768 items.
 
     References
     ----------
@@ -348,7 +348,10 @@ def _most_extreme(of: str, found: Sequence[tuple[int, Finding | None]]) -> Findi
         return not (one.worst == "block" and one.p_value < BLOCK_LEVEL), one.p_value
 
     number, one = min(tested, key=place)
-    p = min(1.0, one.p_value * len(tested))
+    # Simes' test: samples of one model depend on each other positively. By Bonferroni's method,
+    # many samples alike would hide what each of them shows.
+    values = sorted(other.p_value for _, other in tested if other.worst in ("block", one.worst))
+    p = min(1.0, *(len(tested) * p / rank for rank, p in enumerate(values, 1)))
     return replace(one, p_value=p, note=f"{one.note} ({of} {number} of {len(findings)})")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
+import scipy
 
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item, Vignettes
@@ -217,7 +217,7 @@ def _similarities(texts: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[
     place = {gram: column for column, gram in enumerate(frozenset().union(*grams))}
     ends = np.cumsum([0, *map(len, grams)])
     columns = [place[gram] for held in grams for gram in held]
-    held = csr_matrix(
+    held = scipy.sparse.csr_matrix(
         (np.ones(len(columns)), columns, ends), shape=(len(texts), max(1, len(place)))
     )
     common = np.asarray((held @ held.T).todense(), dtype=np.float64)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import csr_array
+import scipy
 
 from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
 from fairstats.benchmarks.vignette_items import Item, Vignettes
@@ -142,7 +142,7 @@ def _of_one_option(stems: Sequence[frozenset[str]], per_item: int) -> list[froze
 
 def _weights(
     stems: Sequence[frozenset[str]], items: Sequence[Item], places: dict[str, int]
-) -> csr_array:
+) -> scipy.sparse.csr_array:
     """Return, for each option, 1 / its number of stems at those that the neutral text lacks."""
     per_item = len(stems) // len(items)
     rows = []
@@ -153,7 +153,7 @@ def _weights(
 
 
 def _shares(
-    texts: Sequence[Sequence[str]], weights: csr_array, places: dict[str, int]
+    texts: Sequence[Sequence[str]], weights: scipy.sparse.csr_array, places: dict[str, int]
 ) -> tuple[FloatArray, FloatArray]:
     """Return each option's share in its item's text, and its mean share in all other texts."""
     n = len(texts)
@@ -167,11 +167,13 @@ def _shares(
     return own, np.where(adds, chance, 0.0)
 
 
-def _sparse(rows: Sequence[dict[int, float]], width: int) -> csr_array:
+def _sparse(rows: Sequence[dict[int, float]], width: int) -> scipy.sparse.csr_array:
     columns = [place for row in rows for place in sorted(row)]
     values = [row[place] for row in rows for place in sorted(row)]
     ends = np.cumsum([0, *(len(row) for row in rows)])
-    return csr_array((np.array(values, dtype=np.float64), columns, ends), (len(rows), width))
+    return scipy.sparse.csr_array(
+        (np.array(values, dtype=np.float64), columns, ends), (len(rows), width)
+    )
 
 
 def leakage_findings(

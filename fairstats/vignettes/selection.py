@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import named_in
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
@@ -110,7 +111,7 @@ def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFr
             "aspect": ASPECT,
             "attribute": row["attribute"],
             "flag": FLAG,
-            "detail": f"{row['model']}, {row['strategy']} ({row['benchmark_version']}): "
+            "detail": f"{quoted(row['model'], row['strategy'])} ({row['benchmark_version']}): "
             f"{row['note']}, p = {row['p_value']:.2g}",
         }
         for row in shown.to_dict("records")
@@ -121,7 +122,9 @@ def _beside_others(
     one: pd.Series, table: pd.DataFrame, items: pd.DataFrame, benchmark: Benchmark, alpha: float
 ) -> Row:
     how = benchmark.selected_on[one["model"]]
-    said = f"{_said(one, benchmark)}; {one['model']} took part in selecting the items: {how}"
+    said = (
+        f"{_said(one, benchmark)}; {quoted(one['model'])} took part in selecting the items: {how}"
+    )
     row = {"quantity": DIFFERENCE, "model": one["model"], "strategy": one["strategy"]}
     others = table[~named_in(table["model"], benchmark.selected_on)]
     if others.empty:
@@ -171,8 +174,8 @@ def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:
     return row | {
         "p_value": max(p_value, np.finfo(np.float64).tiny),
         "test": "Fisher exact, one-sided, Holm",
-        "note": f"n10 = {n10}, n01 = {n01}; the most one-sided other, {least['model']}, "
-        f"{least['strategy']}: n10 = {least['n10']}, n01 = {least['n01']}",
+        "note": f"n10 = {n10}, n01 = {n01}; the most one-sided other, "
+        f"{quoted(least['model'], least['strategy'])}: n10 = {least['n10']}, n01 = {least['n01']}",
     }
 
 

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from fairstats._lib.formatting import quoted
 from fairstats.estimates.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
@@ -125,7 +126,7 @@ def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for pair in pairs[against].to_dict("records"):
         sides = " and ".join(
-            f"{pair[f'model_{side}']}, {pair[f'strategy_{side}']} "
+            f"{quoted(pair[f'model_{side}'], pair[f'strategy_{side}'])} "
             f"({pair[f'benchmark_version_{side}']})"
             for side in "ab"
         )

@@ -20,6 +20,7 @@ import pytest
 
 from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.safe_names import normal_name
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import (
@@ -118,24 +119,21 @@ def test_good_answers_pass_and_get_their_types():
 @pytest.mark.parametrize(
     "name",
     [
-        *("1st-person prompt", "2nd attempt", "prompt #2", "SFT, rank 64", "rank 8", "no 5-shot"),
-        *("Llama-3-8B (LoRA, rank 16)", "Foo DoRA rank 16", "Rank1-7B", "Qwen-Rank1-7B"),
-        *("Command R+", "Rank-R1-7B", "a #1", "Equivalent-7B", "Bar (low rank)"),
+        *("GPT #1 (equivalent)", "Rank 1", "1. GPT", "win-win", "\N{NUMERO SIGN} 1 GPT"),
         *(
-            "o1",
-            "4o-mini",
-            "Phi-3",
-            "01.AI Yi-34B",
-            "7B-chat",
-            "GPT-4.1",
-            "Yi 1.5",
-            "NorMistral-7b",
+            "Rank1-7B",
+            "No-Code-3",
+            "2nd-gen",
+            "Llama-3-8B (LoRA, rank 16)",
+            "Command R+",
+            "通义千问-7B",
         ),
-        *("通义千问-7B", "Mistral No 7", "unclearGPT"),
+        *("f(x)*2", "o1", "通义千问-7B", 'the "small" one', "tiny-\N{HUGGING FACE}"),
     ],
 )
-def test_names_that_only_resemble_results_are_accepted(name):
-    assert set(check_answers(rows({"model": name}))["model"]) == {name}
+def test_names_may_have_any_words(name):
+    name = normal_name(name)
+    assert set(check_answers(rows({"model": name, "strategy": name}))["model"]) == {name}
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -155,27 +153,11 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("model", "a\x1b[2Jb", "printable characters"),
         ("model", "a\nb", "printable characters"),
         ("model", "a\u202eb", "printable characters"),
-        *[("model", f"GPT-4o {mark}", "no mark") for mark in "*†‡§◆◇▲●"],
-        ("model", "GPT-4o (rank 1, equivalent)", "no mark or result"),
-        ("model", "GPT-4o \N{EM DASH} Rank 1\N{EN DASH}2", "no mark or result"),
-        ("model", "GPT-4o: no disparity", "no mark or result"),
-        ("model", "GPT-4o - rank 1", "no mark or result"),
-        ("model", "GPT-4o | win-win", "no mark or result"),
-        ("model", "GPT-4o, may be best", "no mark or result"),
-        *[
-            (column, name, "no mark or result")
-            for column in ("model", "strategy")
-            for name in (
-                *("#1 GPT", "# 1", "No. 1 GPT", "1st: GPT", "1. GPT", "Rank 1", "rank-2: GPT"),
-                *("\u2116 1 GPT", "No1 GPT", "1 | GPT", "[1] GPT", "1\N{EN DASH}2 GPT", "GPT (#1)"),
-                *("GPT (1st)", "GPT rank 1", "GPT \N{SPORTS MEDAL}", "GPT-equivalent"),
-                *("win-win", "Win Win", "equivalent", "(equivalent)", "not equivalent", "Unclear"),
-                *("GPT-4o equivalent", "equivalent GPT-4o", "lose-lose", "\uff031 GPT"),
-                *("R\N{CYRILLIC SMALL LETTER A}nk 1", "equiv\N{CYRILLIC SMALL LETTER A}lent"),
-            )
-        ],
-        ("strategy", "plain ‡", "no mark"),
-        ("benchmark_version", "1*", "no mark"),
+        *[("model", f"GPT-4o {mark}", "without marks") for mark in "*†‡§◆◇▲●"],
+        ("model", "GPT-4o \N{FIRST PLACE MEDAL}", "without marks"),
+        ("model", "GPT-4o  1  equivalent", "two spaces in a row"),
+        ("strategy", "plain ‡", "without marks"),
+        ("benchmark_version", "1*", "without marks"),
         ("model", "a\u2066b", "printable characters"),
         ("model", "a\x85b", "printable characters"),
         ("model", "a\x9bb", "printable characters"),

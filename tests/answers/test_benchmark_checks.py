@@ -12,7 +12,6 @@ from fairstats import example_answers
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.benchmark_checks import validate_answers, validate_files
 from fairstats.answers.files import check_answers, write_answers
-from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 
@@ -278,21 +277,6 @@ def test_strategy_that_readers_see_under_the_name_of_another_is_reported():
     (problem,) = validate_answers(both)
     assert problem.message == "look the same to a reader: 'cot' and 'reasoning first'"
     assert validate_answers(posing) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
-        ("plain, majority vote", "majority_vote"),
-        ("Reasoning first, Majority Vote of replies", "majority_vote_open(cot)"),
-        ("plain, 10 snippets (bm25)", "plain+bm25@10"),
-        ("my prompt, 1 snippet (bm25), majority vote", "majority_vote(my-prompt)+bm25@1"),
-    ],
-)
-def test_strategy_named_as_one_with_snippets_or_votes_is_shown_is_reported(name, other, whole):
-    (problem,) = validate_answers(whole.assign(strategy=name))
-    assert problem.message == f"look the same to a reader: {name!r} and {other!r}"
-    assert strategy_label(other).casefold().replace("-", " ") == name.casefold()
 
 
 def test_answers_with_snippets_need_a_strategy_that_names_them(whole):

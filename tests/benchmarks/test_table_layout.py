@@ -252,8 +252,8 @@ def test_sheet_with_a_group_of_unknown_name_is_proposed_and_imported_whole(
     (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
     done = run(*shlex.split(command))
     assert done.exit_code == 0, done.output
-    assert "Atlas, plain: 120 answers, 0 refused, 0 unparsed" in done.stderr
-    assert "Delta 2, plain: 117 answers, 1 refused, 2 unparsed" in done.stderr
+    assert "“Atlas”, “plain”: 120 answers, 0 refused, 0 unparsed" in done.stderr
+    assert "“Delta 2”, “plain”: 117 answers, 1 refused, 2 unparsed" in done.stderr
 
 
 def long_table(**columns):
@@ -349,8 +349,8 @@ def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):
     (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
     done = run(*shlex.split(command))
     assert done.exit_code == 0, done.output
-    assert "gpt4o, plain: 57 answers, 2 refused, 1 unparsed" in done.stderr
-    assert "llama-3, plain: 60 answers, 0 refused, 0 unparsed" in done.stderr
+    assert "“gpt4o”, “plain”: 57 answers, 2 refused, 1 unparsed" in done.stderr
+    assert "“llama-3”, “plain”: 60 answers, 0 refused, 0 unparsed" in done.stderr
     assert run("benchmark", "check", "my-answers.toml").exit_code == 0
 
 

@@ -416,7 +416,7 @@ def test_command_counts_empty_cells_and_cuts_long_texts_between_words(decisions,
     done = CliRunner().invoke(app, list(map(str, ["import", "table", table(rows), *arguments])))
     assert done.exit_code == 0, done.output
     counts = "1 answer, 0 refused, 4 unparsed (empty 2, 'This one needs a long conversation …' 1, "
-    assert done.stderr.strip() == f"a, plain: {counts}'{'x' * 39}…' 1)"
+    assert done.stderr.strip() == f"“a”, “plain”: {counts}'{'x' * 39}…' 1)"
 
 
 def test_command_counts_the_answers_of_each_model(decisions, table, tmp_path):
@@ -429,5 +429,5 @@ def test_command_counts_the_answers_of_each_model(decisions, table, tmp_path):
     done = CliRunner().invoke(app, list(map(str, ["import", "table", table(rows), *arguments])))
     assert done.exit_code == 0, done.output
     counts = "1 answer, 1 refused, 2 unparsed ('Unclear' 2)"
-    assert done.stderr.splitlines() == [f"a, plain: {counts}", f"b, plain: {counts}"]
+    assert done.stderr.splitlines() == [f"“{m}”, “plain”: {counts}" for m in "ab"]
     assert len(read_answers(tmp_path / "out")) == 8

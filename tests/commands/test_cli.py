@@ -93,7 +93,7 @@ def test_margin_and_attributes_can_be_chosen(answers):
 def test_plain_output_is_a_table(answers):
     done = run("analyze", answers)
     assert "race: white − black" in done.stdout
-    assert "1, Two, plain; missing: available" in done.stdout
+    assert "1, “Two”, “plain”; missing: available" in done.stdout
     assert "intervals" not in done.stdout
     assert "available; 90% intervals" in run("analyze", answers, "--alpha", "0.1").stdout
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0

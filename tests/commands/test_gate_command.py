@@ -76,7 +76,7 @@ def test_other_tools_files_are_analyzed_as_if_imported(tmp_path, monkeypatch):
     assert run("analyze", "answers", "--csv").stdout == direct.stdout
     gated = run("gate", *given, "--from", "table", "--max-ad", "0.1", "--attribute", "race")
     assert gated.exit_code == 1, gated.output
-    assert gated.stdout.splitlines()[1].startswith("cannot tell: m, plain")
+    assert gated.stdout.splitlines()[1].startswith("cannot tell: “m”, “plain”")
     assert "note: translated: group 'B' → black" in gated.output
     assert gated.stdout.splitlines()[0].endswith("; not checked: Sex and Income")
 

@@ -98,7 +98,7 @@ def test_wrong_options_are_reported(answers):
 
 def test_analyze_draws_the_differences(answers):
     shown = run("analyze", answers, "--chart").stdout
-    assert "demo, 1, m, plain; missing:" in shown
+    assert "demo, 1, “m”, “plain”; missing:" in shown
     assert shown.count("race: white − black") == 2
     assert shown.count("├") == 2
 

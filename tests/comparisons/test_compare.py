@@ -289,7 +289,9 @@ def test_different_items_are_refused_unless_allowed(answers):
     with pytest.raises(InputError, match="answered different items"):
         compare(old, new)
     table = compare(old, new, allow_different_items=True, n_resamples=199)
-    assert set(table["method_note"]) == {"different items: 1 items only for old, 0 only for new"}
+    assert set(table["method_note"]) == {
+        "different items: 1 items only for “old”, 0 only for “new”"
+    }
     # The two items that both were asked.
     assert set(table["n"]) == {2}
     assert table["estimate"].tolist() == [0, 0, 0]

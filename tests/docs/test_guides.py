@@ -106,7 +106,7 @@ def test_audit_is_published_reported_and_verified(tmp_path, monkeypatch):
     shown, _ = run(GUIDES / "audit.md", tmp_path, monkeypatch)
     assert shown[0] == (0.05, (("male", "female"),))
     assert round(shown[1], 2) == 0.06
-    assert "fail: Oak" in shown[3]
+    assert "fail: “Oak”" in shown[3]
     assert (tmp_path / "oak.pdf").read_bytes().startswith(b"%PDF")
     last = re.findall(r"(?m)^.*\S.*$", shown[-1])[-1]
     assert re.search(r"sha256 [0-9a-f]{64}", last)

@@ -15,7 +15,7 @@ def test_spreadsheet_becomes_signed_board(tmp_path, monkeypatch):
     # The page shows the command that `init` printed, with other files.
     printed = "import table referrals.csv --benchmark referrals.toml --map item_id=case_id --wide"
     assert printed in shown[0]
-    assert "Dogwood, plain: 713 answers, 7 refused, 0 unparsed" in shown[1]
+    assert "“Dogwood”, “plain”: 713 answers, 7 refused, 0 unparsed" in shown[1]
     assert "referrals: 4 models" in shown[2]
     gaps = names["gaps"]
     found = gaps.loc[("Birch", "race", "black")]

@@ -233,7 +233,7 @@ def test_missing_answers_are_named_as_the_obstacle(check, fair):
 
 
 def test_majority_votes_are_refused(check, fair):
-    names = "majority_vote", "majority_vote(cot)+bm25@10", "Majority-Vote", "plain, majority vote"
+    names = "majority_vote", "majority_vote(cot)+bm25@10", "Majority-Vote"
     for name in names:
         with pytest.raises(InputError, match="are majority votes, so groups cannot differ"):
             check(fair.assign(strategy=name), LIMITS)

@@ -196,7 +196,7 @@ def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
     assert flags["flag"].tolist() == [
         "declared one version, by changes of answer different variants"
     ]
-    assert flags["detail"].str.startswith("a, plain (1) and b, plain (1): different").all()
+    assert flags["detail"].str.startswith("“a”, “plain” (1) and “b”, “plain” (1): different").all()
     findings = variant_set_findings(table)
     assert list(findings.columns) == list(FINDING_COLUMNS)
     pooled = findings[(findings["measure"] == "pairs") & (findings["group_a"] == UNDECLARED)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import slug
 from fairstats.exports.export import Options
@@ -56,7 +57,7 @@ def test_model_without_a_snapshot_of_its_own_has_a_path_and_a_name_of_its_own(
     assert places == [("models", "unknown", slug(name)) for name in release.models]
     for path, model in zip(paths, release.models, strict=False):
         (first, *_) = yaml.safe_load(path.read_text(encoding="utf-8"))
-        assert f"model: {model} ({snapshot}); " in first["notes"]
+        assert f"model: {quoted(model, snapshot)}; " in first["notes"]
 
 
 def test_results_of_a_model_without_a_rank_say_why(all_right, demo, tmp_path):

@@ -150,7 +150,7 @@ def test_documents_have_the_title_and_colours_too(published, tmp_path):
     done = run("report", "One", "--release", published / "v" / "1", "--to", "html", "--out", out)
     assert done.exit_code == 0
     html = out.read_text(encoding="utf-8")
-    assert "<title>Audit of One · Our &lt;b&gt;*board*</title>" in html
+    assert "<title>Audit of “One” · Our &lt;b&gt;*board*</title>" in html
     assert ":root{--a:#0f7a0f;}" in html
     assert "logo.svg" not in html
 

@@ -117,7 +117,7 @@ def test_preview_says_why_a_strategy_of_its_own_has_no_rank(honest, board, bench
     submit(own, tmp_path / "own", prompts={"my own way": "0" * 64})
     found = checked(tmp_path / "own", board, benchmark)
     (rank,) = [text for text in found.lines if text.startswith("Rank of")]
-    assert rank.endswith("my own way): none (no other model on this board); new.")
+    assert rank.endswith("“my own way” (1): none (no other model on this board); new.")
 
 
 def test_preview_has_the_caution_about_votes_next_to_verdict_and_rank(
@@ -170,7 +170,7 @@ def test_declared_snapshot_of_another_model_is_looked_at(board, benchmark, hones
     (row,) = found.screening[found.screening["flag"] == "look"].to_dict("records")
     assert row["check"] == "shared_snapshot"
     assert row["note"].startswith(
-        f"The snapshot {other} is also the snapshot or the name of {other}."
+        f"The snapshot “{other}” is also the snapshot or the name of “{other}”."
     )
 
 
@@ -181,7 +181,7 @@ def test_model_that_selected_items_by_its_declared_snapshot_has_no_rank(board, b
     found = check_submission(folder, present_answers(board), benchmarks=[selecting])
     assert found.result == "ok"
     (rank,) = (
-        text for text in found.lines if text.startswith(f"Rank of {honest[0]['model'].iloc[0]}")
+        text for text in found.lines if text.startswith(f"Rank of “{honest[0]['model'].iloc[0]}”")
     )
     assert "none (model took part in selecting the items)" in rank
     # Publishing knows only the answers' own snapshots.
@@ -262,12 +262,12 @@ def test_strategy_for_a_model_of_another_submitter_is_named(
     known = honest[0].assign(strategy="cot"), honest[1].assign(strategy="cot")
     prompts = {"prompts": {"cot": "0" * 64}}
     (named,) = added(known[0], "same", **prompts)
-    assert named.endswith(f"to {model} (of the same submitter)")
+    assert named.endswith(f"to “{model}” (of the same submitter)")
     (named,) = added(known[0], "other", submitter="E. Else", **prompts)
-    assert named.startswith("cot on ")
-    assert f"to {model} (submitted by {FACTS['submitter']}; these are from E. Else)" in named
+    assert named.startswith("“cot” on ")
+    assert f"to “{model}” (submitted by {FACTS['submitter']}; these are from E. Else)" in named
     (named,) = added(known[1], "kept", **prompts)
-    assert f"to {other} (without a submission; these are from" in named
+    assert f"to “{other}” (without a submission; these are from" in named
 
 
 def test_submitter_who_looks_like_another_is_a_problem(submission, board, benchmark, honest):
@@ -289,7 +289,7 @@ def test_markdown_shows_texts_of_the_submission_literally(board, benchmark, hone
     assert not re.findall(r"<(img|a|code|strong>bold)\b", page)
     # A word joiner keeps GitHub from mentioning a person or an issue.
     shown = html.escape(name, quote=False).replace("@", "@\u2060")
-    assert f"<td>{shown} (model-2026-11-01)</td>" in page
+    assert f"<td>“{shown}”, snapshot “model-2026-11-01”</td>" in page
     assert "<td>&lt;/details&gt;#\u2060 Title | x</td>" in page
 
 
@@ -514,7 +514,7 @@ def test_release_has_the_record_and_pages_show_it(board, benchmark, honest, tmp_
     model = honest[0]["model"].iloc[0]
     assert (row["model"], row["attempts"], row["accepted_by"]) == (model, 5, "A keeper")
     page = drawn_text(show_leaderboard, release)
-    note = f"§ {model}: one of 5 complete runs, chosen by the submitter (Smallest gap)."
+    note = f"§ “{model}”: one of 5 complete runs, chosen by the submitter (Smallest gap)."
     assert note in page
     assert "Who sent these answers?" in page
     assert page.count("added by the publisher") == 4

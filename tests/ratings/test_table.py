@@ -104,7 +104,7 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
         (judged("none", swapped="perhaps"), "swapped = 'perhaps': is unknown"),
         (judged("none", item_id=None), "row 1: item_id: must not be empty"),
         (judged("none", rater_id="a\nb"), "printable characters"),
-        (judged("none", model="m (rank 1)"), "no mark or result of a board"),
+        (judged("none", model="m †"), "without marks"),
         (
             judged("none") + judged("none", rater_id="r2", item_id="i2"),
             "row 2: item_id = 'i2, and i1': a task has one item, one model and one dataset",

@@ -12,6 +12,7 @@ from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
 import fairstats.publishing.publish
+from fairstats._lib.installation import resource
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
@@ -19,12 +20,16 @@ from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.comparisons.compare import compare
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
+from fairstats.replication.check_table import CheckedRow, check_table
 from fairstats.replication.printed_tables import CELL_COLUMNS, PUBLISHED, printed_cells
 from fairstats.replication.replicate import (
     DIFFERS,
     NO_ANSWERS,
+    POSSIBLE,
     REPLICATION_COLUMNS,
+    ROW_COLUMNS,
     SAME,
+    VERDICT_COLUMNS,
     agrees,
     replicate,
     replicate_cells,
@@ -458,3 +463,28 @@ def test_figures_follow_from_the_files_line_by_line(table, shared_data):
         assert cell.recomputed == pytest.approx(like_for_like, abs=1e-12), cell
         assert cell.explained_value == pytest.approx(printed, abs=1e-12), cell
         assert round(printed, 2) == float(cell.printed), cell
+
+
+def test_shipped_verdicts_of_printed_rows_follow_from_their_figures():
+    printed = printed_cells()
+    rows = []
+    for table in PUBLISHED:
+        if table.pairs is not None:
+            own = printed[printed["published"] == table.name]
+            wide = own.pivot(index=list(ROW_COLUMNS), columns="column", values="printed")
+            checked = check_table(wide.reset_index(drop=True), n=table.pairs).rows
+            rows += [
+                (*key, row.verdict, counts_behind(row))
+                for key, row in zip(wide.index, checked, strict=True)
+            ]
+    columns = [*ROW_COLUMNS, *VERDICT_COLUMNS]
+    shipped = pd.read_csv(resource("data", "published", POSSIBLE), keep_default_na=False)
+    pd.testing.assert_frame_equal(shipped, pd.DataFrame(rows, columns=columns), check_dtype=False)
+
+
+def counts_behind(row: CheckedRow) -> str:
+    """Answers, or correct answers, with which the figures of a row follow."""
+    found = row.judgement
+    if found.missing:
+        return "e.g. {} and {} answers".format(*found.missing[0])
+    return "{} and {} correct".format(*found.correct[0:2]) if found.correct else ""

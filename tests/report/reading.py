@@ -21,8 +21,8 @@ _NO_WORDS = ("script", "style", "svg", "title")
 
 
 def squeezed(text: str) -> str:
-    """Return a text without its spaces, including no-break and zero-width ones."""
-    return re.sub(r"[\s\u200b\u2060]+", "", text)
+    """Return a text without spaces, also zero-width ones; typst chooses the way of quotes."""
+    return re.sub(r"[\s\u200b\u2060]+", "", text).replace("‘", "’")
 
 
 def signed(share: float) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import Benchmark
@@ -141,7 +142,7 @@ def draw(release, tmp_path_factory):
 
 def words(path: Path, model: str = "Model-1") -> str:
     if path.suffix == ".pdf":
-        return pdf_words(path, title=f"Audit of {model}")
+        return pdf_words(path, title=f"Audit of {quoted(model)}")
     return Markup(path.read_text(encoding="utf-8")).words
 
 
@@ -270,12 +271,12 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
     day = release.created_at
     assert squeezed(f"fairstats release 2026.11 · {day.day} {day:%B %Y}") in report
     for label, value in {
-        "Model tested": "Model-1-1",
+        "Model tested": "“Model-1-1”",
         "Benchmark": "Three groups,",
         "Size": "300 vignettes, 1,500 answers",
         "Margin": "±2 points",
-        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 unreadable); snapshot Model-",
-        "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot Model-1-1;",
+        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 unreadable); snapshot ",
+        "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot “Model-1-1”",
     }.items():
         assert squeezed(f"{label} {value}") in report
     for name in ("answers", "estimates"):
@@ -322,7 +323,7 @@ def test_a_hostile_name_is_text_in_title_tables_and_sentences(release, draw, to)
     path = draw(ALL_HOSTILE, to)
     text = words(path, ALL_HOSTILE)
     # Typst's fonts have no emoji; the rest of such a name is shown.
-    name = squeezed(ALL_HOSTILE)
+    name = squeezed(quoted(ALL_HOSTILE))
     name, text = (part.encode("ascii", "ignore").decode() for part in (name, text))
     assert f"Auditof{name}" in text[:600]
     assert f"Allestimatesof{name}arein" in text
@@ -618,8 +619,8 @@ def test_scope_counts_answers_per_snapshot(several):
     (answers,) = answer_sets(several, "two snapshots")
     first, second = scope(answers)
     for text, parts in (
-        (first, ("200 vignettes", "1,000 answers", "0 of them", "snapshot first")),
-        (second, ("100 vignettes", "500 answers", "7 of them", "snapshot later")),
+        (first, ("200 vignettes", "1,000 answers", "0 of them", "snapshot “first”")),
+        (second, ("100 vignettes", "500 answers", "7 of them", "snapshot “later”")),
     ):
         assert [part for part in parts if part not in text] == []
 
@@ -645,7 +646,7 @@ def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_
     for model, selected in (("Model-1", True), ("Model-2", False)):
         found = "\n".join(limitations(made, model))
         assert "Items are few." in found.splitlines()
-        assert (f"{model} took part" in found) == selected
+        assert (f"“{model}” took part" in found) == selected
         # This is the only reason.
         assert "no verdict is given" not in found
 
@@ -676,7 +677,7 @@ def test_report_in_a_browser_makes_no_request_and_passes_axe(opened, draw, model
     tab, said, asked = opened(path, bypass_csp=True)
     assert (said, asked) == ([], [path.as_uri()])
     (title,) = tab.locator("h1").all_inner_texts()
-    assert squeezed(title) == squeezed(f"Audit of {model}")
+    assert squeezed(title) == squeezed(f"Audit of {quoted(model)}")
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
         assert violations(tab) == [], scheme

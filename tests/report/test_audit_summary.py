@@ -134,7 +134,7 @@ def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
 @pytest.mark.parametrize(
     ("verdicts", "low", "slanted", "said"),
     [
-        ([D, U, E], 0.2, False, "Do not rely on Model-1 for these groups until"),
+        ([D, U, E], 0.2, False, "Do not rely on “Model-1” for these groups until"),
         ([D, U, E], 0.01, False, "Decide before use whether a difference of this size matters"),
         ([D, U, E], 0.2, True, "Before use, find out how often slanted text occurs"),
         ([E, U, E], 0.2, False, "Do not decide yet: a difference in accuracy beyond ±10 points"),
@@ -157,7 +157,7 @@ def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(
     same = changed(
         first, "verdict_reason", ["not called equivalent: every answer is “A”"] + [None] * 2
     )
-    assert recommendation(same) == "Do not judge Model-1 by this test: every answer is “A”."
+    assert recommendation(same) == "Do not judge “Model-1” by this test: every answer is “A”."
 
 
 def test_recommendation_repeats_a_caution(release):
@@ -277,19 +277,19 @@ def test_report_on_a_guessing_model_names_the_guessing_and_the_changed_pairs(gue
     assert {pair.verdict for pair in own.pairs} == {U}
     said = "The answer changed in all 24 race pairs, none of 24 sex pairs and all 24 income pairs."
     assert finding(own) == (
-        "Finding: It is unclear whether the accuracy of guesser depends on the patient’s race, sex "
-        f"or income. {said}"
+        "Finding: It is unclear whether the accuracy of “guesser” depends on the patient’s race, "
+        f"sex or income. {said}"
     )
     assert "changed" not in finding_in_numbers(own)
-    guess = "Do not judge guesser by this test: its accuracy is too close to guessing."
+    guess = "Do not judge “guesser” by this test: its accuracy is too close to guessing."
     assert recommendation(own) == guess
     (level, first), (_, second) = confidence(own, [])
     assert (level, first[:41]) == ("No basis", "for a verdict: accuracy in the neutralize")
     assert second.startswith("for conclusions about patients")
     page = findings(own.alone, guesser)
-    assert page.headline == "guesser cannot be ranked on Demonstration items"
+    assert page.headline == "“guesser” cannot be ranked on Demonstration items"
     assert page.figures == f"Its accuracy is too close to guessing to judge it. {said}"
-    assert "guesser has no rank (accuracy in the" in " ".join(limitations(guesser, "guesser"))
+    assert "“guesser” has no rank (accuracy in the" in " ".join(limitations(guesser, "guesser"))
 
 
 def test_changed_pairs_are_shares_if_prompts_are_repeated(guesser):

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from fairstats._lib.formatting import quoted
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.report.changes.findings import prompt_finding, version_answer, version_finding
 from fairstats.report.changes.page import change_chart, change_table, how_to_read_changes
@@ -104,7 +105,7 @@ def test_different_settings_are_named_on_the_page():
     # The verdict stays: a setting may change nothing.
     assert "win-win" in table
     assert version_finding(of([*rows, *named(BETTER)])).endswith(
-        f"Not like for like: New-1 ({note})."
+        f"Not like for like: “New-1” ({note})."
     )
 
 
@@ -121,7 +122,7 @@ def test_ranges_are_shown_without_test_under_bounds():
     chart = change_chart(of(rows), name="c")
     assert "<circle" not in "".join(cell.marks for row in chart.rows for cell in row.cells)
     cells = charted(chart_html(chart))
-    assert "change −6.0 to −2.0" in cells["Old-1 → New-1", "Race", "AD"]
+    assert "change −6.0 to −2.0" in cells["“Old-1” → “New-1”", "Race", "AD"]
     markup = change_table(changes_of(of(rows)), name="t")[0].as_raw_html()
     assert "−6.0 to −2.0" in markup
     assert "adjusted p" not in re.sub("<span.*?</span>", "", markup)
@@ -135,9 +136,9 @@ def test_unknown_figures_are_not_drawn():
     rows = [bounds(row) | {"ci_low": math.nan, "ci_high": math.nan} for row in compared(SAME)]
     rows += compared(BETTER, model_new="New-2")
     cells = charted(chart_html(change_chart(of(rows), name="c")))
-    assert cells["", "Old-1 → New-1", "CFR"] == "CFR: change not known points"
+    assert cells["", "“Old-1” → “New-1”", "CFR"] == "CFR: change not known points"
     assert "nan" not in chart_html(change_chart(of(rows), name="c"))
-    assert version_sentences(rows).startswith("Compared with the version before, New-2 is better")
+    assert version_sentences(rows).startswith("Compared with the version before, “New-2” is better")
 
 
 def test_dots_are_at_the_figures():
@@ -218,7 +219,7 @@ def test_three_pairs_and_hostile_names_are_shown():
     chart = change_chart(own, name="c")
     cells = charted(chart_html(chart))
     assert {name for _, name, _ in cells} == {race.pair_label(pair) for pair in race.pairs}
-    assert {heading for heading, _, _ in cells} == {f"{HOSTILE} → {HOSTILE[::-1]}"}
+    assert {heading for heading, _, _ in cells} == {f"{quoted(HOSTILE)} → {quoted(HOSTILE[::-1])}"}
     changes = [(one, pair) for one in own for pair in one.pairs]
     for markup in (
         chart_html(chart),

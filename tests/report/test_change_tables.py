@@ -54,7 +54,7 @@ def label_of(row) -> str:
 
 def test_the_chart_of_versions_shows_every_published_change(changed, rows):
     own = [row for row in rows if row["kind"] == "version"]
-    heading = "GPT-4.1 → GPT-5"
+    heading = "“GPT-4.1” → “GPT-5”"
     expected = {(heading, label_of(row), NAMES[row["metric"]]): words_of(row) for row in own}
     assert charted(page(changed, "versions")) == expected
     assert len(expected) == 9
@@ -62,7 +62,7 @@ def test_the_chart_of_versions_shows_every_published_change(changed, rows):
 
 def test_the_chart_of_prompts_shows_every_change(changed, rows):
     own = [row for row in rows if row["kind"] == "strategy"]
-    heading = f"{HOSTILE}: plain → bias warning"
+    heading = f"“{HOSTILE}”: plain → bias warning"
     expected = {(heading, label_of(row), NAMES[row["metric"]]): words_of(row) for row in own}
     assert charted(page(changed, "strategies")) == expected
     assert len(expected) == 9

@@ -95,8 +95,10 @@ def test_findings(benchmark, case, snapshot):
 def test_braces_in_a_benchmarks_text_are_not_filled_in(benchmark):
     text = "a hint {title} {0}"
     read = found(replace(benchmark, slanted=True, swayed_by=text), {"{model}": (0.05, SHOWN, 0.1)})
-    assert read.headline == "A hint {title} {0} sways {model}"
-    assert "{model} is 5.0 percentage points less accurate with a hint {title} {0}" in read.figures
+    assert read.headline == "A hint {title} {0} sways “{model}”"
+    assert (
+        "“{model}” is 5.0 percentage points less accurate with a hint {title} {0}" in read.figures
+    )
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -106,14 +108,14 @@ def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmar
     read = found(benchmark, models, worst=[0.06, 0.2])
     assert "If missing answers are counted against each model" in read.figures
     # The figures are those by which the models are ranked.
-    assert re.search("of two models, full has the smallest .*: 6.0 points", read.figures)
-    assert "refuser has the largest: 20.0 points" in read.figures
+    assert re.search("of two models, “full” has the smallest .*: 6.0 points", read.figures)
+    assert "“refuser” has the largest: 20.0 points" in read.figures
 
 
 def test_models_of_one_rank_are_named_together(benchmark):
     models = {"a": (0.05, OPEN, 0.4), "b": (0.01, OPEN, 0.4), "c": (0.06, OPEN, 0.4)}
     read = found(benchmark, models, worst=[0.08, 0.08, 0.1])
-    assert re.search("of three models, a and b have the smallest .*: 8.0 points", read.figures)
+    assert re.search("of three models, “a” and “b” have the smallest .*: 8.0 points", read.figures)
 
 
 def test_a_difference_of_crossed_groups_is_not_in_the_mean_that_ranks_models(benchmark):
@@ -130,8 +132,8 @@ def test_a_difference_of_crossed_groups_is_not_in_the_mean_that_ranks_models(ben
     estimates = pd.concat([read.board.estimates, *more], ignore_index=True)
     read = replace(read, board=replace(read.board, benchmark=both, estimates=estimates))
     mean = "mean size of the gaps without crossed groups"
-    assert f"Of two models, one has the smallest {mean}: 1.0 points." in read.figures
-    assert "two has the largest: 2.0 points" in read.figures
+    assert f"Of two models, “one” has the smallest {mean}: 1.0 points." in read.figures
+    assert "“two” has the largest: 2.0 points" in read.figures
 
 
 def test_rounding_errors_are_not_missing_answers(benchmark):

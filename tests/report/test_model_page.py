@@ -11,7 +11,7 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from fairstats._lib.formatting import percent_range, point_range, points
+from fairstats._lib.formatting import percent_range, point_range, points, quoted
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
@@ -117,7 +117,7 @@ def releases(tmp_path_factory) -> list[Release]:
 
 
 OLD, NEW = "Claude-3.7-Sonnet", "Claude-4-Sonnet"
-VERSIONS, PROMPTS = f"4. Is it better than {OLD}?", "5. Does another prompt close the gap?"
+VERSIONS, PROMPTS = f"4. Is it better than “{OLD}”?", "5. Does another prompt close the gap?"
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +243,7 @@ def test_control_chooses_the_answer_set_without_a_script(full, page):
 def test_hostile_prompt_is_escaped(full, page):
     html = page(full, NEW)
     assert HOSTILE[1] not in html
-    assert html_text.escape(HOSTILE[1]) in html
+    assert html_text.escape(quoted(HOSTILE[1])) in html
 
 
 def test_table_has_all_figures_of_the_set(full, page):
@@ -608,9 +608,9 @@ def test_first_release_is_marked_as_the_first(releases, news):
 
 def test_new_gone_and_changed_answer_sets_are_named(news):
     label = squeezed("(24 demonstration vignettes).")
-    for change in ("Added:New", "Removed:Two", "Changedanswers:One"):
+    for change in ("Added:“New”", "Removed:“Two”", "Changedanswers:“One”"):
         assert f"{change}{label}" in news[1]
-    assert f"Added:Two{label}Changedfigures:none." in news[2]
+    assert f"Added:“Two”{label}Changedfigures:none." in news[2]
     assert "Removed" not in news[2].split("Earlierreleases")[0]
 
 

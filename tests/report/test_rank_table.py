@@ -100,7 +100,7 @@ def test_board_shows_the_range_of_ranks(ranked):
     # It is also flagged by screening.
     assert rows[-1][0].endswith("† ‡")
     (reason,) = why_unranked(board)
-    assert reason.startswith("† guesses is not ranked: accuracy")
+    assert reason.startswith("† “guesses” is not ranked: accuracy")
 
 
 def test_paper_has_the_first_and_the_last_models_of_a_long_board(ranked, monkeypatch):
@@ -128,15 +128,15 @@ def sure(release: Release) -> list[tuple[str, str]]:
 
 def test_models_that_may_be_the_best_are_named(ranked):
     (text,) = [text for degree, text in sure(ranked) if "best" in text and degree == "Not sure"]
-    assert "<b>x</b> or fair" in text or "fair or <b>x</b>" in text
+    assert "“<b>x</b>” or “fair”" in text or "“fair” or “<b>x</b>”" in text
 
 
 def test_one_best_model_is_named_as_sure(published):
     (degree, text) = sure(published({"fair": 0, "unfair": 30}))[-1]
     assert degree == "Sure"
-    assert re.findall("fair has the smallest|unfair the largest|missing", text) == [
-        "fair has the smallest",
-        "unfair the largest",
+    assert re.findall("“fair” has the smallest|“unfair” the largest|missing", text) == [
+        "“fair” has the smallest",
+        "“unfair” the largest",
     ]
 
 
@@ -160,7 +160,7 @@ def test_possible_effect_of_missing_answers_is_stated(benchmark, all_right, tmp_
     (board,) = made.boards
     least = board.ranked.set_index("model").loc["one", "least_favourable"]
     assert least > 0
-    (text,) = [text for _, text in sure(made) if text.startswith("one has the smallest")]
+    (text,) = [text for _, text in sure(made) if text.startswith("“one” has the smallest")]
     assert re.findall(r"\d+\.\d", text) == ["0.0", f"{100 * least:.1f}"]
     assert text.endswith(" against it.")
 
@@ -225,7 +225,7 @@ def test_only_model_has_a_reason_instead_of_a_rank(published):
     assert (board.ranked.empty, board.could_be_ranked) == (True, ["one"])
     assert board.ordered == ["one", "guesses"]
     guesses, alone = why_unranked(board)
-    assert alone == "† one is not ranked: no other model on this board can be ranked."
+    assert alone == "† “one” is not ranked: no other model on this board can be ranked."
     assert "accuracy" in guesses
     # The page is still about this model, and its badge about its verdicts.
     assert findings(board, made).models == ["one"]
@@ -262,7 +262,7 @@ def test_board_without_a_ranked_model_gives_the_reasons(unranked):
 def test_reason_is_on_the_badge_and_in_the_audit_report(ranked):
     assert badge(ranked, "guesses")["message"].endswith("not ranked")
     assert "not ranked" not in badge(ranked, "fair")["message"]
-    assert "guesses has no rank (accuracy" in "\n".join(limitations(ranked, "guesses"))
+    assert "“guesses” has no rank (accuracy" in "\n".join(limitations(ranked, "guesses"))
     assert "no rank" not in "\n".join(limitations(ranked, "fair"))
 
 

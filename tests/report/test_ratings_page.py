@@ -198,7 +198,7 @@ def test_rates_are_those_of_the_table(release):
         "Physicians",
         "Health equity experts",
         "All raters",
-        "&lt;i&gt;judge (a model)",
+        "“&lt;i&gt;judge” (a model)",
     ]
 
 

@@ -302,6 +302,21 @@ def test_a_page_leaves_nothing_to_the_next_one_or_to_its_caller(release, project
     pyplot.close(kept)
 
 
+def test_a_cell_that_loads_matplotlib_leaves_no_settings_or_figures():
+    code = """
+import sys
+from fairstats.report.render import _isolated
+with _isolated():
+    assert "matplotlib" not in sys.modules
+    from matplotlib import pyplot, rcParams
+    size = rcParams["font.size"]
+    rcParams["font.size"] = 99
+    pyplot.figure()
+assert (rcParams["font.size"], pyplot.get_fignums()) == (size, [])
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_libraries_show_no_warnings_in_pages(release, project, capfd):
     with_cells(project, release, "import warnings\nwarnings.warn('deprecated')")
     assert "deprecated" not in "".join(capfd.readouterr())

@@ -73,8 +73,8 @@ def test_other_answers_of_one_snapshot_are_no_better_version(tmp_path, drawn):
         verdicts[snapshot] = rows["verdict"].dropna().unique().tolist()
         if snapshot == "One-1":
             (reason,) = rows["verdict_reason"].dropna().unique()
-            assert reason == "both releases state the snapshot One-1: no newer version"
-            assert "One is better" not in drawn(show_model, second, "one")
+            assert reason == "both releases state snapshot “One-1”: no newer version"
+            assert "“One” is better" not in drawn(show_model, second, "one")
     assert verdicts["One-1"] == ["unclear"]
     assert verdicts["One-2"] == verdicts[None] == ["win-win"]
 
@@ -84,13 +84,13 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
     page = next(page for page in PAGES if page.text == "Compare versions")
     assert [page.has_content(one) for one in (first, second)] == [False, True]
     text = drawn(show_versions, second)
-    assert "One (release 1) → One" in text
-    assert "Two (release 1) → Three" in text
+    assert "“One” (release 1) → “One”" in text
+    assert "“Two” (release 1) → “Three”" in text
     assert "earlier_comparisons.csv" in text
-    assert "Is it better than Two (release 1)?" in drawn(show_model, second, "three")
+    assert "Is it better than “Two” (release 1)?" in drawn(show_model, second, "three")
     text = drawn(show_model, second, "one")
     assert "What changed since release 1?" in text
-    assert "Compared with its answers in release 1, One is " in text
+    assert "Compared with its answers in release 1, “One” is " in text
     text = drawn(show_model, second, "same")
     assert "The same answers" in text
     assert "Compared with" not in text
@@ -106,7 +106,7 @@ def change_of(release: Release, model: str) -> str:
 
 def test_change_states_snapshot_rank_and_verdicts(site):
     _, second, third = site
-    words = "other answers; snapshot One-1 → One-2; 7 → 0 missing; rank 2 of 3 → 1 of 3"
+    words = "other answers; snapshot “One-1” → “One-2”; 7 → 0 missing; rank 2 of 3 → 1 of 3"
     assert change_of(second, "One") == words
     assert change_of(second, "Three") == "new"
     assert change_of(second, "Same").startswith("the same answers")
@@ -116,8 +116,8 @@ def test_change_states_snapshot_rank_and_verdicts(site):
 
 def test_page_of_releases_lists_what_matters_first(site, drawn):
     text = drawn(show_releases, site[1])
-    assert text.index("snapshot One-1 → One-2") < text.index("<details>")
-    assert "Added: Three (24 demonstration vignettes)" in text
+    assert text.index("snapshot “One-1” → “One-2”") < text.index("<details>")
+    assert "Added: “Three” (24 demonstration vignettes)" in text
 
 
 def test_benchmark_declared_differently_is_not_compared(tmp_path, benchmark_file, all_right):
@@ -161,8 +161,9 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
         *(changed(f"E{n}", "answers changed") for n in range(30)),
     ]
     first, *lines, last = diff_lines(sets)
-    assert first == "D, all: other answers; snapshot not known → D-2; Race: disparity → equivalent"
-    assert "new: A, all" in lines
+    changes = "other answers; snapshot not known → “D-2”; Race: disparity → equivalent"
+    assert first == f"“D”, all: {changes}"
+    assert "new: “A”, all" in lines
     assert "12 more answer sets changed; --all lists them" in lines
     assert "2 answer sets with the same answers, rank and verdicts" in lines
     assert last.startswith("changed figures: 70 (different answers); --all")

@@ -109,6 +109,18 @@ def test_a_bad_part_of_many_items_is_flagged(honest, synthetic, by_check, monkey
     assert set(others["flag"]) <= {"ok", "not_checked"}
 
 
+def test_many_samples_alike_do_not_hide_what_each_shows():
+    each = Finding("flip_level", 0.5, 0.9, 1e-4, "look", "Few changes.")
+    found = _most_extreme("sample", [(number, each) for number in range(1000)])
+    assert found is not None
+    assert found.p_value == pytest.approx(1e-4)
+    # One of many is a matter of chance.
+    usual = replace(each, p_value=0.9)
+    found = _most_extreme("sample", [(0, each), *((number, usual) for number in range(1, 1000))])
+    assert found is not None
+    assert found.p_value == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("other", [0.0, 1e-300, 0.5])
 def test_a_part_that_blocks_is_not_hidden_by_one_to_ask_about(other):
     asked = Finding("copied_answers", 0.98, 0.9, 0.0, "look", "Alike.")
@@ -183,7 +195,7 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
         row = rows.loc["shared_snapshot"]
         assert (row["flag"], row["value"]) == ("look", 1)
         assert row["note"].startswith(
-            f"The snapshot {snapshot} is also the snapshot or the name of {named}. "
+            f"The snapshot “{snapshot}” is also the snapshot or the name of “{named}”. "
         )
 
 

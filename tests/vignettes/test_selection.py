@@ -29,7 +29,7 @@ def test_selecting_model_is_compared_with_the_others(models, selected):
     assert row["estimate"] == pytest.approx(8 / 12)
     assert row["ci_low"] < 8 / 12 < row["ci_high"]
     assert row["note"].startswith("8 only White right, 0 only Black")
-    assert "m-0 took part" in row["note"]
+    assert "“m-0” took part" in row["note"]
     assert findings["quantity"].tolist()[1:] == [ONE_SIDED] * 2
 
 
@@ -49,7 +49,7 @@ def test_an_undeclared_selection_has_a_signature(models):
     assert findings["p_value"].min() == pytest.approx(3 * p)
     flags = selection_flags(findings)
     (detail,) = flags["detail"]
-    assert detail.startswith("m-0, plain (1)")
+    assert detail.startswith("“m-0”, “plain” (1)")
     assert "n10 = 40, n01 = 0" in detail
     # In reverse it is just as one-sided.
     turned = [text[::-1] for text in one]
@@ -77,4 +77,4 @@ def test_released_selection_is_detected_without_a_declaration(released_answers):
     answers = released_answers.assign(benchmark="silent")
     flags = selection_flags(selection_findings(answers, benchmarks=[silent]))
     assert sorted(flags["attribute"]) == ["race", "ses", "sex"]
-    assert flags["detail"].str.startswith("GPT-4o-mini, plain (deepseek-agent)").all()
+    assert flags["detail"].str.startswith("“GPT-4o-mini”, “plain” (deepseek-agent)").all()

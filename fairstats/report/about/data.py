@@ -11,6 +11,7 @@ from fairstats._lib.formatting import (
     listed,
     number_word,
     percent,
+    quoted,
 )
 from fairstats.benchmarks.authoring_summary import open_decisions
 from fairstats.benchmarks.declaration import Benchmark
@@ -160,7 +161,7 @@ def benchmark_card(benchmark: Benchmark, versions: int) -> str:
     """
     kind, words = benchmark.kind, words_of(benchmark)
     sets = (f"    - {escape_markdown(': '.join(one))}" for one in benchmark.versions.items())
-    selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
+    selected = "; ".join(f"{quoted(model)} ({how})" for model, how in benchmark.selected_on.items())
     required = f"answers that depend on the {words.item}"
     if kind == CHOICE:
         required = f"lower limit of accuracy above {required_accuracy(benchmark)}"

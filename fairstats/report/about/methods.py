@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import decimal, escape_markdown, percent, percent_range
+from fairstats._lib.formatting import decimal, escape_markdown, percent, percent_range, quoted
 from fairstats._lib.installation import resource
 from fairstats._lib.model_names import same_model
 from fairstats.benchmarks.declaration import Benchmark
@@ -228,7 +228,7 @@ def selection_text(benchmark: Benchmark, release: Release) -> str:
 
 def _discordant(model: str, benchmark: Benchmark, release: Release) -> Iterator[str]:
     """Count the discordant pairs of a model that the items were selected on."""
-    yield f"{model} was used to select the items ({benchmark.selected_on[model]})."
+    yield f"{quoted(model)} was used to select the items ({benchmark.selected_on[model]})."
     estimates = release.estimates
     own = estimates[
         (estimates["benchmark"] == benchmark.name)

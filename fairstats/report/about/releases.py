@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import decimal, escape_markdown, number_word
+from fairstats._lib.formatting import decimal, escape_markdown, number_word, quoted
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
@@ -88,7 +88,7 @@ def _names(sets: pd.DataFrame, release: Release) -> list[str]:
     names = []
     for model, own in sets.groupby("model", sort=True):
         labels = [set_name(row, *_declaring(release)) for row in own.to_dict("records")]
-        names.append(f"{model} ({'; '.join(labels)})")
+        names.append(f"{quoted(str(model))} ({'; '.join(labels)})")
     return names
 
 
@@ -103,7 +103,7 @@ def _show_changed_sets(release: Release) -> None:
     found = set_changes(*map(release.table, names), *_declaring(release))
     changed = [one for one in found if one.matters and one.change not in (NEW, GONE)]
     rows = [
-        {"set": f"{one.model}, {one.name}", "changed": one.text}
+        {"set": f"{quoted(one.model)}, {one.name}", "changed": one.text}
         for one in sorted(changed, key=lambda one: not one.verdicts)
     ]
     if rows:
@@ -148,7 +148,7 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
     labels = labels_of("about")["moved"]
     rows = [
         {
-            "set": f"{row['model']}, {set_name(row, *_declaring(release))}",
+            "set": f"{quoted(row['model'])}, {set_name(row, *_declaring(release))}",
             "pair": _pair(row, release),
             "metric": f"{METRICS[row['metric']].label_of()}, {labels['parts'][row['what']]}",
             "old": decimal(row["old"]) or "range",

@@ -21,6 +21,7 @@ from pydantic import (
     field_validator,
 )
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml, unknown_keys
@@ -344,7 +345,7 @@ def report_model(
         chosen,
         "audit",
         options,
-        title=f"Audit of {name}",
+        title=f"Audit of {quoted(name)}",
         to=to,
         target=target,
         headline=True,

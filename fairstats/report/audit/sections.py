@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_markdown
+from fairstats._lib.formatting import capital, escape_markdown, quoted
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.benchmarks.kinds import CHOICE, TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
@@ -136,7 +136,7 @@ def show_others(report: AuditReport) -> None:
         benchmark = sets[0].benchmark
         show_table(
             pairs_table(sets, name=f"pairs-{slug(benchmark.name)}"),
-            caption=f"{benchmark.title}: the other answers of {report.model}",
+            caption=f"{benchmark.title}: the other answers of {quoted(report.model)}",
             css_class="estimates pairs",
         )
 
@@ -262,7 +262,8 @@ def show_provenance(report: AuditReport) -> None:
     show_markdown(
         "To check the release and draw this report again, run in the site's folder, with this "
         f"version of fairstats:\n\n{shown}\n"
-        f"All estimates of {escape_markdown(breakable(model))} are in `{DOWNLOADS}/estimates.csv`."
+        f"All estimates of {escape_markdown(breakable(quoted(model)))} are in "
+        f"`{DOWNLOADS}/estimates.csv`."
     )
 
 
@@ -271,7 +272,7 @@ def scope(answers: AnswerSet) -> list[str]:
     return [
         f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing"
         f"{missing_reasons([own])}; "
-        f"snapshot {own['snapshot'] or 'not known'}; collected by "
+        f"snapshot {quoted(own['snapshot']) if own['snapshot'] else 'not known'}; collected by "
         f"{own['collector'] or 'not known'}."
         for own in answers.entries
     ]

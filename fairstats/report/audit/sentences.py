@@ -16,6 +16,7 @@ from fairstats._lib.formatting import (
     number_word,
     p_value,
     points,
+    quoted,
 )
 from fairstats.benchmarks.kinds import CHOICE, KINDS
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -158,8 +159,8 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     """Return the figures behind the finding, and the reason if a verdict is open or missing."""
     if answers.selected:
         return (
-            f"{answers.model} took part in selecting the items ({answers.selected}). Its figures "
-            "do not measure how it treats the groups."
+            f"{quoted(answers.model)} took part in selecting the items ({answers.selected}). Its "
+            "figures do not measure how it treats the groups."
         )
     if not answers.pairs:
         return "This report holds no evidence for or against the model."
@@ -204,8 +205,8 @@ def recommendation(answers: AnswerSet) -> str:
         "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.
-    named = {"model": answers.model, "why": _in_short(next(iter(why.values()), ""), answers)}
-    return clauses("recommend", answers, facts, **named)[0]
+    short = _in_short(next(iter(why.values()), ""), answers)
+    return clauses("recommend", answers, facts, model=quoted(answers.model), why=short)[0]
 
 
 def _in_short(why: str, answers: AnswerSet) -> str:
@@ -413,7 +414,7 @@ def _limits(own: AnswerSet) -> Iterator[str]:
         "limits",
         own,
         facts,
-        model=model,
+        model=quoted(model),
         part=own.selected,
         why=board.why_unranked.get(model, ""),
         noisy=f"{len(noisy)} of {len(own.pairs)}",

@@ -11,6 +11,7 @@ from fairstats._lib.formatting import (
     escape_html,
     escape_markdown,
     number_word,
+    quoted,
     span,
 )
 from fairstats._lib.safe_names import file_sha256
@@ -276,10 +277,10 @@ def _show_line(labels: Iterable[str], values: Iterable[str]) -> None:
 def _show_title(model: str) -> None:
     """Show the title, at the level that other pages have from the template."""
     if output_format() == "html":
-        show_html(f"<h1>Audit of {escape_html(model)}</h1>")
+        show_html(f"<h1>Audit of {escape_html(quoted(model))}</h1>")
         return
     with box("named"):
-        show_markdown(f"Audit of {plain(model)}")
+        show_markdown(f"Audit of {plain(quoted(model))}")
 
 
 def section_link(title: str) -> str:

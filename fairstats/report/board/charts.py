@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, counted, level, listed, p_value, span
+from fairstats._lib.formatting import capital, counted, level, listed, p_value, quoted, span
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
@@ -364,7 +364,7 @@ def _chart(
         row = Row(
             f"{own.model}{marks_of(figures, own.model)}",
             texts=tuple(texts),
-            note=own.snapshot,
+            note=own.snapshot and quoted(own.snapshot),
             reason=figures.why_unranked(own.model),
             href=f"{page_root()}reports/models/{figures.release.slugs[own.model]}.html",
         )

@@ -10,7 +10,7 @@ from itertools import groupby
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word, quoted
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -292,7 +292,7 @@ def why_unranked(board: Board) -> list[str]:
     notes = []
     for model, why in board.why_unranked.items():
         mark = SELECTED if model in board.benchmark.selected_on else UNRANKED
-        notes.append(f"{mark} {model} is not ranked: {why}.")
+        notes.append(f"{mark} {quoted(model)} is not ranked: {why}.")
     return notes
 
 
@@ -321,7 +321,7 @@ def _show_cautions(figures: BoardFigures) -> None:
     rows = figures.board.estimates
     rows = rows[rows["verdict"].eq(EQUIVALENT) & rows["verdict_reason"].notna()]
     told = rows[["model", "verdict_reason"]].drop_duplicates("model").itertuples(index=False)
-    notes = [f"{model}: {reason}." for model, reason in told]
+    notes = [f"{quoted(model)}: {reason}." for model, reason in told]
     _show_notes("Cautions about models with equivalent groups", notes, few=2)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, decimal, percent
+from fairstats._lib.formatting import capital, decimal, percent, quoted
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.patterns import pooled_attributes
@@ -213,7 +213,7 @@ def difference_matrix(board: Board, *, name: str) -> GT:
     models = list(board.ranked["model"])
     found = board.differences.set_index(["model_b", "model_a"])
     rows = [
-        {"model": f"{number}\u00a0{breakable(model)}"}
+        {"model": f"{number}\u00a0{breakable(quoted(model))}"}
         | {
             f"c{other}": _difference(found.loc[(model, better)])
             for other, better in enumerate(models[: number - 1], start=1)

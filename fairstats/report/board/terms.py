@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent
+from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent, quoted
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
 from fairstats.release.contents import Release
@@ -48,8 +48,8 @@ def _notes(benchmark: Benchmark) -> list[str]:
     """Return the benchmark's notes, except the one above the first figure."""
     notes = [note for note in benchmark.notes if note != benchmark.read_first]
     notes += [
-        f"{SELECTED} {model} was used to select the items: {how}. It is shown but not ranked, and "
-        "related models may look worse too."
+        f"{SELECTED} {quoted(model)} was used to select the items: {how}. It is shown but not "
+        "ranked, and related models may look worse too."
         for model, how in benchmark.selected_on.items()
     ]
     return notes

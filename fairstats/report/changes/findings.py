@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fairstats._lib.formatting import capital, counted, listed, number_word, uncapital
-from fairstats.answers.strategies import strategy_label
+from fairstats._lib.formatting import capital, counted, listed, number_word, quoted, uncapital
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
@@ -58,7 +57,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
     for one in compared:
         place = max(order.index(_word(one, pair)) for pair in one.pairs)
         details = f": {_details(one)}" if detailed else ""
-        name = f"{one.new} ({one.context})" if several else one.new
+        name = quoted(one.new) + f" ({one.context})" * several
         models[place, f"{_words(one)}{details}", one.before].append(name)
     sentences, last = [], ""
     for (_, words, before), names in sorted(models.items()):
@@ -72,7 +71,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 
 def _cautions(compared: Sequence[Comparison]) -> Iterator[str]:
     """Name the comparisons that are judged, but not like for like."""
-    noted = [f"{one.new} ({one.note})" for one in compared if one.alike and one.note]
+    noted = [f"{quoted(one.new)} ({one.note})" for one in compared if one.alike and one.note]
     if noted:
         few = len(noted) <= _LISTED
         yield f"not like for like: {listed(noted) if few else counted(len(noted), 'model')}"
@@ -82,7 +81,8 @@ def _questions(compared: Sequence[Comparison]) -> Iterator[str]:
     """Name the models whose answers may be invented or copied, for all that screening can see."""
     models = list(dict.fromkeys(name for one in compared for name in one.questioned))
     if models:
-        whose = listed(models) if len(models) <= _LISTED else counted(len(models), "model")
+        few = len(models) <= _LISTED
+        whose = listed(map(quoted, models)) if few else counted(len(models), "model")
         yield f"screening has a question about the answers of {whose}: see the leaderboard"
 
 
@@ -258,5 +258,6 @@ def _named(gaps: Sequence[_Gap]) -> str:
     if len(gaps) > _LISTED:
         return f"{len(gaps)} gaps"
     return listed(
-        f"{gap.one.new} with “{strategy_label(gap.one.prompt)}” ({gap.pair.name})" for gap in gaps
+        f"{quoted(gap.one.new)} with the {prompt_label(gap.one.prompt)} ({gap.pair.name})"
+        for gap in gaps
     )

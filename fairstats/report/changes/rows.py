@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, p_value
+from fairstats._lib.formatting import capital, p_value, quoted
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
@@ -180,13 +180,14 @@ class Comparison:
     def title(self) -> str:
         """Return the two models, or the model and its two prompts."""
         if not self.reference:
-            return f"{self.older}{_ARROW}{self.new}"
-        return f"{self.new}: {_ARROW.join(map(strategy_label, self.strategy.split(_ARROW)))}"
+            return f"{self.older}{_ARROW}{quoted(self.new)}"
+        prompts = _ARROW.join(map(strategy_label, self.strategy.split(_ARROW)))
+        return f"{quoted(self.new)}: {prompts}"
 
     @property
     def older(self) -> str:
         """Return the older model, with the earlier release that its answers are in."""
-        return f"{self.old} (release {self.release})" if self.release else self.old
+        return quoted(self.old) + (f" (release {self.release})" if self.release else "")
 
     @property
     def before(self) -> str:
@@ -382,7 +383,7 @@ class SetChange:
         if pd.isna(value):
             return "none" if name == "rank" else "not known"
         of = f" of {self.facts[f'ranked_{side}']}" if name == "rank" else ""
-        return f"{value if isinstance(value, str) else f'{value:,}'}{of}"
+        return f"{quoted(value) if isinstance(value, str) else f'{value:,}'}{of}"
 
 
 def set_changes(
@@ -433,7 +434,7 @@ def set_name(row: Mapping[Any, Any], *releases: Release) -> str:
     benchmark = _declared(name, releases)
     if benchmark is None:
         # Only the previous release declares it, which may not be there.
-        return f"{name} {version}, {row['strategy']}"
+        return f"{name} {version}, {strategy_label(row['strategy'])}"
     named = any(prompted(one, name) for one in releases)
     return set_label(benchmark, version, row["strategy"], prompted=named)
 
@@ -452,9 +453,9 @@ def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator
     kept = [one for one in shown if one.change not in (NEW, GONE)]
     kept = sorted(kept, key=lambda one: (not one.verdicts, one.change == SAME))
     most = len(changed) if every else _LISTED
-    yield from (f"{one.model}, {one.name}: {one.text}" for one in kept[:most])
+    yield from (f"{quoted(one.model)}, {one.name}: {one.text}" for one in kept[:most])
     for change in (NEW, GONE):
-        names = [f"{one.model}, {one.name}" for one in shown if one.change == change]
+        names = [f"{quoted(one.model)}, {one.name}" for one in shown if one.change == change]
         more = [f"{len(names) - most} more"] if len(names) > most else []
         if names:
             yield f"{_ANSWERS[change]}: {'; '.join([*names[:most], *more])}"

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import (
-    capital,
-    escape_html,
-    escape_markdown,
-    level,
-    listed,
-)
+from fairstats._lib.formatting import capital, escape_html, escape_markdown, level, listed, quoted
 from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
 from fairstats.comparisons.successors import FACTS
@@ -101,7 +95,7 @@ def show_model(release: Release, slug: str) -> None:
     """Show a release's results on one model, named by its page's address."""
     model = next(name for name, own in release.slugs.items() if own == slug)
     found = by_benchmark(answer_sets(release, model))
-    title = f"# {escape_markdown(model)}"
+    title = f"# {escape_markdown(quoted(model))}"
     if len(found) > 1:
         show_markdown(title)
     for number, sets in enumerate(found.values()):
@@ -575,7 +569,8 @@ def other_choices(own: AnswerSet) -> Answer:
 
 def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the snapshots in entries of the manifest, each once."""
-    return list(dict.fromkeys(entry["snapshot"] or "snapshot not known" for entry in entries))
+    names = dict.fromkeys(entry["snapshot"] for entry in entries)
+    return [quoted(name) if name else "snapshot not known" for name in names]
 
 
 def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:

@@ -16,6 +16,7 @@ from fairstats._lib.formatting import (
     percent_range,
     point_range,
     points,
+    quoted,
 )
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
@@ -61,7 +62,7 @@ def group_label(group: str, rubric: Rubric) -> str:
     if group == POOLED:
         return "All raters"
     # A group that the rubric does not declare is a model that rates.
-    return rubric.rater_groups.get(group, f"{group} (a model)")
+    return rubric.rater_groups.get(group, f"{quoted(group)} (a model)")
 
 
 def noun(rubric: Rubric, rows: pd.DataFrame) -> str:
@@ -74,7 +75,9 @@ def noun(rubric: Rubric, rows: pd.DataFrame) -> str:
 def panel_label(row: Row, rows: pd.DataFrame) -> str:
     """Name the judged answers or texts: the dataset, and the model if its answers were judged."""
     several = rows["dataset"].nunique() > 1 or row["dataset"] not in (POOLED, row["benchmark"])
-    models = " against ".join(row[c] for c in ("model", "model_2") if isinstance(row.get(c), str))
+    models = " against ".join(
+        quoted(row[c]) for c in ("model", "model_2") if isinstance(row.get(c), str)
+    )
     together = "all datasets" if models else "All datasets"
     dataset = together if row["dataset"] == POOLED else str(row["dataset"])
     return ", ".join(filter(None, [models, dataset if several or not models else ""]))

@@ -21,6 +21,7 @@ from fairstats._lib.formatting import (
     number_word,
     percent,
     percent_range,
+    quoted,
     span,
 )
 from fairstats._lib.safe_names import file_sha256, slug
@@ -205,7 +206,8 @@ def bias_reported(rated: RatedTexts) -> list[str]:
         limits = percent_range(row["crossed_low"], row["crossed_high"])
         others = _others(row["crossed_method"], f"{rated.noun}s")
         sure = sentence("interval", level=level(rated.release.alpha), others=others, limits=limits)
-        whose = f"{row['model']}’s open answers" if isinstance(row["model"], str) else "the texts"
+        model = row["model"]
+        whose = f"open answers of {quoted(model)}" if isinstance(model, str) else "the texts"
         words = {"share": percent(row["estimate"]), "interval": sure if limits else ""}
         ratings = counted(row["n_ratings"], "rating")
         sentences.append(sentence("reported", ratings=ratings, whose=whose, **words))
@@ -238,7 +240,7 @@ def who_judged(ratings: pd.DataFrame, rubric: Rubric) -> str:
         own = ratings[ratings["rater_group"] == group]
         raters, label = own["rater_id"].nunique(), figures.group_label(group, rubric).lower()
         who = f"{number_word(raters)} {label}" if raters > 1 else f"one rater ({label})"
-        who = who if group in rubric.rater_groups else f"the model {group}"
+        who = who if group in rubric.rater_groups else f"the model {quoted(group)}"
         parts.append(f"{_counts(own, rubric)['judgements'].split()[0]} by {who}")
     return sentence("judged", tasks=_counts(ratings, rubric)["tasks"], parts=listed(parts))
 
@@ -375,7 +377,7 @@ def _usual_votes(votes: pd.DataFrame, rated: RatedTexts) -> pd.DataFrame:
         if usual < 2:
             continue
         drawn = own[own["n_ratings"] == usual]
-        on = f" on {model}" if isinstance(model, str) else ""
+        on = f" on {quoted(model)}" if isinstance(model, str) else ""
         part = f"{tasks[usual]:,} of " if len(tasks) > 1 else ""
         part += counted(int(tasks.sum()), rated.noun)
         of_dimension = drawn.groupby("dimension")["n_tasks"].transform("sum")
@@ -470,9 +472,9 @@ def rating_scope(release: Release, model: str) -> Iterator[str]:
     for rated, ratings in _rated(release, model):
         rubric, whose = rated.rubric, "of the benchmark, no model's answers"
         if rubric.compares == "models":
-            whose = f"with {model}"
+            whose = f"with {quoted(model)}"
         elif ratings[["model", "model_2"]].eq(model).any(axis=None):
-            whose = f"of {model}"
+            whose = f"of {quoted(model)}"
         words = {"title": rated.title, "rubric": rubric.name, "version": rubric.version}
         raters = counted(ratings["rater_id"].nunique(), "rater")
         yield sentence("scope", **words, **_counts(ratings, rubric), raters=raters, whose=whose)

@@ -18,6 +18,7 @@ from fairstats._lib.formatting import (
     percent_range,
     point_range,
     points,
+    quoted,
 )
 from fairstats._lib.installation import resource
 from fairstats._lib.safe_names import slug
@@ -306,7 +307,7 @@ def effects_table(effects: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
         change = own[(own["of"] == "all") & (own["metric"] == "change_difference")]
         rows.append(
             {
-                "set": f"{model}, {strategy_label(str(strategy))}",
+                "set": f"{quoted(str(model))}, {strategy_label(str(strategy))}",
                 "pair": f"{declared.label}: {declared.pair_label((str(a), str(b)))}",
                 "n": f"{wrong['n'].iloc[0]:,}",
                 **dict(zip(wrong["metric"], wrong["count"].map("{:,}".format), strict=True)),

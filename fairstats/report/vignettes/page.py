@@ -29,6 +29,7 @@ from fairstats._lib.formatting import (
     percent,
     point_range,
     points,
+    quoted,
     span,
 )
 from fairstats._lib.problems import InputError, Problem
@@ -188,7 +189,7 @@ def _selection(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Found:
     sentences = []
     if len(own):
         most = _largest(own)
-        names = {"model": most["model"], "pair": _label(benchmark, most)}
+        names = {"model": quoted(most["model"]), "pair": _label(benchmark, most)}
         names = {name: escape_markdown(text) for name, text in names.items()}
         sentences.append(_sentence("selected", **names, **_gap(most)))
     # An answer set is tested once per pair of groups.
@@ -201,7 +202,7 @@ def _selection(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Found:
     # Those that are less one-sided than another model show no sign.
     cells = [
         {
-            "group": f"{row['model']}, {prompt_label(row['strategy'])} "
+            "group": f"{quoted(row['model'])}, {prompt_label(row['strategy'])} "
             f"({_version(benchmark, row)})",
             "of": _label(benchmark, row),
             "note": row["note"].partition(";")[0],
