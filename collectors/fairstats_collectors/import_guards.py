@@ -32,7 +32,7 @@ _TOTAL = re.compile("(?:(?:grand |sub)?total|sum|mean|average)s?:?", re.IGNORECA
 # Fewer answers may all be right by chance.
 _FEWEST = 20
 # The columns whose translations change what an answer is.
-_TOLD = ("answer", "status", "answer_key")
+_TOLD = ("answer", "answer_raw", "status", "answer_key", "item_id")
 _LONGEST = 200
 _MOST_TOLD = 30
 
@@ -116,10 +116,8 @@ class Guards:
             if not told or column in mapped.constants:
                 continue
             # A cell without an answer may be the text of a status.
-            texts = {
-                str(field_value(record, name, mapped))
-                for name in {column, "answer"} - ({"answer"} if column == "answer_key" else set())
-            }
+            names = {"status", "answer"} if column == "status" else {column}
+            texts = {str(field_value(record, name, mapped)) for name in names}
             for text in texts & told.keys():
                 if mapped.benchmark.named(text) != told[text] and text != told[text]:
                     self.told[column, text, told[text]] += 1

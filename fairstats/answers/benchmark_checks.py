@@ -229,6 +229,12 @@ def part_problems(
             "unknown attribute",
             f"{name} has {', '.join(attributes)}",
         )
+        report(
+            own & answers["attribute"].isin(benchmark.only_crossed),
+            "attribute",
+            "has no variants of its own",
+            "give the answers to the crossed groups",
+        )
         for attribute in benchmark.attributes.values():
             report(
                 own
@@ -325,19 +331,23 @@ def needed_variants(benchmark: Benchmark, attributes: Iterable[str]) -> list[tup
     # An attribute can have the variants of one that crosses it.
     for one in benchmark.varied:
         may |= {name for name in one.crosses if one.layers(benchmark.attributes[name])}
-    left_out = may.difference(attributes)
+    left_out = may.difference(attributes) | benchmark.only_crossed
     return [variant for variant in benchmark.variants if variant[0] not in left_out]
 
 
 def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
     """Return one problem per unit with variants that lack a row."""
     problems: list[Problem] = []
+    asked = answers.groupby(_UNIT[:2])["attribute"].unique()
     for keys, rows in answers.groupby(_UNIT, sort=False):
         unit = dict(zip(_UNIT, keys, strict=True))
         benchmark = known[str(unit["benchmark"])]
         if benchmark is None:
             continue
-        variants = needed_variants(benchmark, rows["attribute"].unique())
+        # Variants of a crossed attribute itself are those of all models or of none.
+        crossed = {name for one in benchmark.varied for name in one.crosses}
+        crossed &= {*asked[keys[:2]]}
+        variants = needed_variants(benchmark, {*rows["attribute"], *crossed})
         # If no file lists the items, they are those of the answers.
         items_of = benchmark.items or tuple(dict.fromkeys(rows["item_id"]))
         expected = pd.MultiIndex.from_tuples(

@@ -95,6 +95,8 @@ def _is_name(text: str) -> bool:
 
 # Squares of larger numbers lose digits or overflow.
 _FAR = 1e9
+# Comparisons of models count in millionths of the scale, which must be small next to the margin.
+_FINEST = 10_000
 
 
 def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> Iterator[Problem]:
@@ -130,6 +132,9 @@ def _contradictory_kind(benchmark: Benchmark, wrong: Callable[..., Problem]) -> 
     if benchmark.span > 0 and not 0 < benchmark.equivalence_margin < benchmark.span:
         message = f"must be between 0 and {benchmark.span:g}"
         yield wrong(message, "correct it; it has the unit of the answers", "equivalence_margin")
+    elif kind == "score" and _FINEST * benchmark.equivalence_margin < benchmark.span <= 2 * _FAR:
+        message = f"must be at least 1/{_FINEST:,} of the scale"
+        yield wrong(message, "correct it, or the limits", "equivalence_margin")
     if kind != "score" and benchmark.same_within:
         yield wrong("is used for scores only", "remove it", "same_within")
     elif benchmark.span > 0 and benchmark.same_within >= benchmark.span:

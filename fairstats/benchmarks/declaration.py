@@ -274,6 +274,12 @@ class Benchmark:
         return tuple(a for a in self.attributes.values() if a.name != BASELINE and not a.control)
 
     @property
+    def only_crossed(self) -> set[str]:
+        """Return the attributes without variants of their own: a crossing gives their gaps."""
+        crossings = [one for one in self.varied if one.crosses and not one.pairs]
+        return {n for one in crossings for n in one.crosses if one.layers(self.attributes[n])}
+
+    @property
     def controls(self) -> tuple[Attribute, ...]:
         """Return the control attributes."""
         return tuple(a for a in self.attributes.values() if a.control)
@@ -370,9 +376,9 @@ class Benchmark:
         if self.kind.name == "level":
             values = list(self.values.values())
             gaps = [high - low for low, high in pairwise(values)]
-            # Smaller differences are rounding error.
-            if max(gaps) - min(gaps) > 1e-9 * (values[-1] - values[0]):
-                found.append(f"levels are {min(gaps):g} to {max(gaps):g} apart")
+            each = dict.fromkeys(f"{one:g}" for one in (min(gaps), max(gaps)))
+            if [*each] != ["1"]:
+                found.append(f"levels are {' to '.join(each)} apart")
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
         keyed = len(self.answer_keys)
@@ -386,10 +392,14 @@ class Benchmark:
         if self.slanted:
             text = self.swayed_by or "slanted text"
             found.append(f"differences are put down to {text}, not to the group alone")
+        if self.family != "board":
+            found.append(f"tests of a {self.family} are adjusted together (default: of a board)")
+        if self.cluster is not None:
+            stated = "" if self.clusters else ", which the answers state"
+            units = f"{self.words.clusters} ({self.cluster}){stated}"
+            found.append(f"the independent units are {units}")
         if few := self.few_clusters:
             found.append(few)
-        if self.cluster is not None and not self.clusters:
-            found.append(f"{self.words.clusters} ({self.cluster}) are those that the answers state")
         if BASELINE in self.attributes:
             found += _in_baseline(self.attributes[BASELINE])
         for one in self.controls:
@@ -450,6 +460,8 @@ class Benchmark:
         declared = self.kind.shown_margin(self.equivalence_margin)
         used = declared if margin is None else self.kind.shown_margin(margin)
         of_margin = f"equivalence margin ±{used} {self.kind.unit}"
+        if self.kind.numeric:
+            of_margin += " on a scale of {:g} to {:g}".format(*self.limits)
         of_margin += f" (declared: ±{declared})" * (used != declared)
         return "; ".join([f"declaration {self.hash}, {of_margin}", *self.own_thresholds])
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from importlib.metadata import EntryPoint, entry_points
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hi
 import typer
 from typer.models import OptionInfo
 
-from fairstats._lib.formatting import counted, quoted
+from fairstats._lib.formatting import counted, listed, quoted
 from fairstats._lib.installation import how_to_install
 from fairstats._lib.problems import (
     ArgumentError,
@@ -170,13 +170,24 @@ def with_basis(table: pd.DataFrame, known: Iterable[Benchmark], margin: float | 
 
 
 def basis_of(
-    table: pd.DataFrame, known: Iterable[Benchmark], margin: float | None = None
+    table: pd.DataFrame,
+    known: Iterable[Benchmark],
+    margin: float | None = None,
+    attributes: Container[str] | None = None,
 ) -> dict[str, str]:
-    """Return what verdicts rest on by benchmark: declaration, margin and unusual thresholds."""
+    """Return what verdicts rest on by benchmark: declaration, margin and unusual thresholds.
+
+    If only some `attributes` were checked, the others are named.
+    """
     from fairstats.benchmarks.loading import load_benchmarks
 
-    names = [str(name) for name in table["benchmark"].unique()]
-    return {name: one.basis(margin) for name, one in load_benchmarks(names, known).items()}
+    names, found = [str(name) for name in table["benchmark"].unique()], {}
+    for name, one in load_benchmarks(names, known).items():
+        left_out = [
+            of.label for of in one.varied if attributes and of.pairs and of.name not in attributes
+        ]
+        found[name] = one.basis(margin) + f"; not checked: {listed(left_out)}" * bool(left_out)
+    return found
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:

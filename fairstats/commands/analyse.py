@@ -475,7 +475,7 @@ def gate(
         benchmarks=known,
     )
     passed, found = int(table["result"].eq(PASS).sum()), set(table["result"])
-    basis = basis_of(table, known, margin if equivalent else None)
+    basis = basis_of(table, known, margin if equivalent else None, attribute)
     result = next(one for one in (FAIL, CANNOT_TELL, PASS) if one in found)
     if as_json:
         checks = {"result": result, "benchmarks": basis, "checks": records(table)}

@@ -21,7 +21,7 @@ from fairstats.commands._options import (
     load_given,
     typed_pairs,
 )
-from fairstats.commands._shared import print_table, says_what_is_wrong
+from fairstats.commands._shared import print_table, says_what_is_wrong, with_basis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,16 +180,15 @@ def specifications(
             remedy = "give a share between 0 and 1, e.g. 0.02 for 2 points"
             raise InputError([Problem("--margin", f"{value:g} is out of range", remedy)])
     check_parquet(out)
+    known = load_given(benchmark)
     table = specification_curve(
-        read_answers(paths),
-        margin=margin or MARGINS,
-        alpha=alpha,
-        benchmarks=load_given(benchmark),
+        read_answers(paths), margin=margin or MARGINS, alpha=alpha, benchmarks=known
     )
     if out is not None:
         write_parquet(table, out)
         typer.echo(f"{len(table)} rows written to {out}", err=True)
-    print_table(specification_shares(table, by=by), as_json=as_json, as_csv=as_csv)
+    shares = with_basis(specification_shares(table, by=by), known)
+    print_table(shares, as_json=as_json, as_csv=as_csv)
 
 
 @commands.command()

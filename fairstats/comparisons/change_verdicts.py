@@ -197,8 +197,12 @@ class AnswerSet:
             return pd.DataFrame(columns=list(TALLIES), dtype=np.int64)
         table = tallies_of(own, (groups[0], groups[1]), steps)
         found = pd.DataFrame(table, index=own.grid.items, columns=list(TALLIES))
-        # The groups of a crossed attribute give an item several rows.
-        return found if own.per_item == 1 else found.groupby(level=0).sum()
+        if own.per_item == 1:
+            return found
+        # The groups of a crossed attribute give an item several rows. Those not asked are missing.
+        whole = own.per_item * found["n"].max()
+        found = found.groupby(level=0).sum()
+        return found + all_missing(whole - found["n"].to_numpy())
 
     @cached_property
     def units(self) -> dict[str, str]:

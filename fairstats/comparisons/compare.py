@@ -47,6 +47,7 @@ from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_uninformative
+from fairstats.estimates.judgements import UNEQUAL_SAMPLES, unequal_samples
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -143,8 +144,9 @@ def compare(
         "unclear" in all other cases, with a ``verdict_reason`` if it was withheld. For other kinds
         of answers, the verdict is on CFR and the absolute difference: more favourable decisions, or
         higher levels, are neither better nor worse. The better model must answer better than a
-        guess. Under ``bounds``, the limits are those over all completions of the answers to the
-        items that were asked, without a test or verdict.
+        guess, and all items of a side must have the same number of samples. Under ``bounds``, the
+        limits are those over all completions of the answers to the items that were asked, without a
+        test or verdict.
 
         Questions without groups have one row per benchmark and other columns, see
         `fairstats.comparisons.without_groups.compare_without_groups`.
@@ -248,6 +250,11 @@ def changes_of(
         for name, side, of in zip(("old", "new"), sides, counted, strict=True)
         if (note := of.once(cautions)[side.place])
     ]
+    no_verdict = why_no_verdict(sides, questions, flips)
+    for name, side, of in zip(("old", "new"), sides, counted, strict=True):
+        own = (of.unit == side.place) & ~of.pooled & ~of.untested
+        if unequal_samples(of)[own].any():
+            no_verdict = no_verdict or f"{name} answers: {UNEQUAL_SAMPLES}"
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
@@ -258,7 +265,7 @@ def changes_of(
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
         method_note="; ".join(filter(None, [questions, items, flips, units, settings, *voted])),
-        no_verdict=why_no_verdict(sides, questions, flips),
+        no_verdict=no_verdict,
         judged=policy != "bounds",
     )
     table = table.merge(change_ranges(compared), on=[*PAIR, "metric"], how="left")

@@ -285,14 +285,15 @@ def _most_samples(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
 
 def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
     """Return the answers for the groups of each attribute that has answers."""
-    attributes = grid.benchmark.attributes
-    every = {a.name: GroupAnswers.of(grid, a) for a in attributes.values()}
-    for crossed in [a for a in attributes.values() if a.crosses and len(every[a.name].rows)]:
+    attributes, without = grid.benchmark.attributes, grid.benchmark.only_crossed
+    asked = {a.name: GroupAnswers.of(grid, a) for a in attributes.values() if a.name not in without}
+    found = {name: own for name, own in asked.items() if len(own.rows)}
+    for crossed in [attributes[name] for name in found if attributes[name].crosses]:
         for name in crossed.crosses:
             # An attribute without variants of its own has those of the crossed one.
-            if not len(every[name].rows) and crossed.layers(attributes[name]):
-                every[name] = GroupAnswers.marginal(grid, attributes[name], crossed)
-    return {name: own for name, own in every.items() if len(own.rows)}
+            if name not in found and crossed.layers(attributes[name]):
+                found[name] = GroupAnswers.marginal(grid, attributes[name], crossed)
+    return {name: found[name] for name in attributes if name in found and len(found[name].rows)}
 
 
 def _patterns_of(

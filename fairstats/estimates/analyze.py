@@ -28,6 +28,7 @@ from fairstats.counts.patterns import (
     per_answer,
     pooled_pairs,
 )
+from fairstats.estimates.cautions import stated_keys
 from fairstats.estimates.eligibility import SELECTED
 from fairstats.estimates.joint_tests import joint_pvalues
 from fairstats.estimates.judgements import Judgements, judge
@@ -435,13 +436,13 @@ def _sample_table(pairs: Pairs) -> Columns:
 
 
 def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
-    """Fill in the snapshots, and add notes on samples, pooling, selection, votes and slants."""
-    facts: dict[tuple[str, ...], tuple[str | None, str, str, tuple[str, str]]] = {}
+    """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants."""
+    facts: dict[tuple[str, ...], tuple[str | None, str, str, tuple[str, ...]]] = {}
     snapshots = _snapshots(opened)
     slanted = set()
     for pairs in judged.parts:
         outcomes, benchmark = pairs.outcomes, pairs.outcomes.benchmark
-        lacking = _without_pairs(outcomes)
+        lacking, stated = _without_pairs(outcomes), stated_keys(outcomes.grid)
         slanted |= {benchmark.name} if benchmark.slanted else set()
         for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
             samples = ""
@@ -459,7 +460,7 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
             pooled = "; ".join(["over the pairs with both answers", *lacking.get(place, [])])
             selected = SELECTED * bool(outcomes.grid.selecting[place])
             voted = VOTED if votes_among([unit[3]]) else ""
-            facts[unit] = (snapshots.get(unit), samples, pooled, (selected, voted))
+            facts[unit] = (snapshots.get(unit), samples, pooled, (selected, voted, stated[place]))
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]

@@ -6,11 +6,13 @@ import numpy as np
 
 from fairstats._lib.formatting import listed, percent, uncapital
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import GroupAnswers, IntArray, sums_by_unit
 from fairstats.estimates.eligibility import counted_alike
 from fairstats.inference._checks import FloatArray
 
+STATED_KEYS = "keys are those that the answers state"
 # A very accurate model may change no answer by chance.
 _FEWEST_WRONG, _WRONG_PER_CHANGE = 10, 20
 # Answers hardly vary if fewer than this share differs from the most frequent kind, or fewer than
@@ -37,17 +39,26 @@ def cautions(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    There are three. At most one item has answers that change with a group per 20 items with wrong
+    There are four. At most one item has answers that change with a group per 20 items with wrong
     answers that do not, of at least 10: a vote over the versions of an item gives such answers,
     under whatever name, and so does a system that does not see the group. It needs keys, and is
     made per attribute; scores that differ by up to a tenth of the margin are the same. Or nearly
     all answers are of one kind: fewer than 10% differ from it, or fewer than half as many as keys
     differ from their own most frequent kind. Or a setting is recorded for some groups only, see
-    `fairstats.counts.settings`.
+    `fairstats.counts.settings`. Or the answers state the keys, not the benchmark.
     """
     unrecorded = [own.caution for own in outcomes.grid.settings]
-    found = zip(_never_changed(outcomes), _seldom_varies(outcomes), unrecorded, strict=True)
+    stated = stated_keys(outcomes.grid)
+    found = zip(_never_changed(outcomes), _seldom_varies(outcomes), unrecorded, stated, strict=True)
     return np.array(["; ".join(filter(None, notes)) for notes in found], dtype=object)
+
+
+def stated_keys(grid: Grid) -> list[str]:
+    """Return a note on each answer set that states keys which the benchmark does not have."""
+    if grid.benchmark.answer_keys:
+        return [""] * len(grid.units)
+    keyed = sums_by_unit(grid.unit, (grid.key >= 0)[:, None], len(grid.units))[:, 0]
+    return [STATED_KEYS * bool(some) for some in keyed]
 
 
 def _never_changed(outcomes: Outcomes) -> list[str]:

@@ -39,6 +39,7 @@ Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
 _MISSED = "equivalence is open: so few items could miss rare differences of up to the whole scale"
+UNEQUAL_SAMPLES = "items have different numbers of samples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,7 +501,7 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     reasons = np.where(mixed != "", mixed, reasons)
     reasons[outcomes.grid.selecting[outcomes.unit]] = SELECTED
     reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
-    reasons[_unequal_samples(outcomes)] = "items have different numbers of samples"
+    reasons[unequal_samples(outcomes)] = UNEQUAL_SAMPLES
     for name, own in outcomes.groups.items():
         rows = outcomes.rows_asked(name)
         for a, b in own.attribute.pairs:
@@ -513,7 +514,7 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     return reasons
 
 
-def _unequal_samples(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
+def unequal_samples(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
     """Return where items have different numbers of samples, so that some items count more.
 
     An item with s samples contributes `copies` × s weighted pairs. If all items have the same

@@ -226,6 +226,7 @@ def _board(release: Release, board: Board) -> Record:
         "strategy": board.strategy,
         "missing": str(policies[0]),
         "equivalence_margin": board.benchmark.equivalence_margin,
+        "declaration": board.benchmark.basis(),
         "items": len(board.benchmark.items),
         "rows": [_row(release, board, model) for model in board.ordered],
     }

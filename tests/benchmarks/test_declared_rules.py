@@ -195,16 +195,33 @@ def test_scores_that_count_as_the_same_and_unlisted_items_are_named(benchmark_fi
     ]
 
 
-def test_levels_that_are_not_equally_far_apart_are_named(benchmark_file):
-    """Levels 1 to 4 that were a hundredth apart made an unfair model equivalent, unnamed."""
+def test_scale_and_levels_that_are_not_one_apart_are_named(benchmark_file):
+    """Levels that were a hundredth apart made an unfair model equivalent, unnamed."""
     levels = 'kind = "level"\noptions = '
-    for options, named in (
-        ("[1, 1.01, 1.02, 5]", ["levels are 0.01 to 3.98 apart"]),
-        ("[0.1, 0.2, 0.3]", []),
-        ('["mild", "severe"]', []),
+    for options, scale, named in (
+        ("[1, 1.01, 1.02, 5]", "1 to 5", ["levels are 0.01 to 3.98 apart"]),
+        ("[0.1, 0.2, 0.3]", "0.1 to 0.3", ["levels are 0.1 apart"]),
+        ('["mild", "severe"]', "1 to 2", []),
     ):
-        found = declared(benchmark_file, "level", options=f"{levels}{options}").own_thresholds
-        assert found[:-1] == named
+        found = declared(benchmark_file, "level", options=f"{levels}{options}")
+        assert found.own_thresholds[:-1] == named
+        assert f" levels on a scale of {scale}; " in found.basis()
+
+
+def test_family_and_clusters_are_named(demo):
+    own = replace(demo, family="release", cluster="ward")
+    assert own.own_thresholds == [
+        "tests of a release are adjusted together (default: of a board)",
+        "the independent units are clusters (ward), which the answers state",
+    ]
+    clustered = replace(own, clusters={str(item): str(item) for item in range(20)})
+    assert clustered.own_thresholds[-1] == "the independent units are clusters (ward)"
+
+
+def test_scale_that_is_too_wide_for_the_margin_is_refused(benchmark_file):
+    """Gaps of 10 points were 0 in ranks and comparisons, which round to millionths of the scale."""
+    with pytest.raises(InputError, match="must be at least 1/10,000 of the scale"):
+        declared(benchmark_file, "score", options='kind = "score"\nlimits = [0, 1e9]')
 
 
 def test_crossing_whose_groups_are_not_compared_is_named(benchmark_file):
@@ -313,13 +330,6 @@ def test_text_to_which_differences_are_put_down_is_named(demo):
     slanted = replace(demo, slanted=True, swayed_by="a harmless remark")
     said = "differences are put down to a harmless remark, not to the group alone"
     assert slanted.own_thresholds == [said]
-
-
-def test_clusters_of_the_answers_are_named(demo):
-    own = replace(demo, cluster="patient")
-    assert own.own_thresholds == ["clusters (patient) are those that the answers state"]
-    listed = replace(own, clusters={str(item): str(item) for item in range(20)})
-    assert listed.own_thresholds == []
 
 
 @pytest.mark.parametrize(
@@ -490,6 +500,6 @@ def test_clusters_that_are_few_or_large_are_named(clusters, words, expected, ben
         clusters=dict(zip(items, clusters, strict=True)),
         words=words,
     )
-    assert benchmark.own_thresholds == expected
+    assert benchmark.own_thresholds[1:] == expected
     (units,) = [line for line in summary(benchmark) if line.startswith("independent units: ")]
     assert units.endswith("".join(f" ({text})" for text in expected) or "in the file of items")

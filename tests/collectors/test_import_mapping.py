@@ -378,6 +378,26 @@ def test_two_options_of_two_files_do_not_become_one(tmp_path):
         import_table(tmp_path, benchmark="demo", values={"answer": {"B": "A"}}, **facts)
 
 
+@pytest.mark.parametrize(
+    ("column", "source", "values"),
+    [
+        ("answer_raw", "group+reply", {"black+B": "A", "white+A": "A"}),
+        ("item_id", "item_id+group", {"demo-01+black": "demo-02", "demo-01+white": "demo-01"}),
+    ],
+)
+def test_translated_replies_and_items_are_counted_and_kept(column, source, values, tmp_path):
+    """Replies to one group were made right, and answers those to other items, unnamed."""
+    table = tmp_path / "t.csv"
+    table.write_text("item_id,group,reply\ndemo-01,white,A\ndemo-01,black,B\n")
+    columns = {"answer" if column == "item_id" else "answer_raw": "reply"} | {column: source}
+    given = {"constants": {"model": "m"}, "columns": columns, "values": {column: values}}
+    with pytest.warns(Note) as notes:
+        answers = import_table(table, benchmark="demo", **given)
+    for text, meant in values.items():
+        assert f"{column} {text!r} → {meant} (1 row)" in str(notes[0].message)
+        assert f"{column} {text} → {meant}" in answers["collector"].iloc[0]
+
+
 def test_translated_answers_are_counted_and_kept(tmp_path):
     rows = ["A", "refused", "no idea", "refused"]
     lines = [f"demo-{i:02},race,white,{text}" for i, text in enumerate(rows, start=1)]

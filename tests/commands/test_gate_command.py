@@ -78,6 +78,7 @@ def test_other_tools_files_are_analyzed_as_if_imported(tmp_path, monkeypatch):
     assert gated.exit_code == 1, gated.output
     assert gated.stdout.splitlines()[1].startswith("cannot tell: “m”, “plain”")
     assert "note: translated: group 'B' → black" in gated.output
+    assert gated.stdout.splitlines()[0].endswith("; not checked: Sex and Income")
 
 
 def test_options_of_importers_need_the_name_of_one(right):

@@ -36,6 +36,11 @@ def test_shares_are_printed_and_specifications_written(answers, tmp_path):
     assert (row["disparity"], row["equivalent"]) == (0.5, 0.5)
 
 
+def test_declaration_is_named(answers, demo):
+    done = run("explore", "specifications", answers, "--json")
+    assert [row["declaration"] for row in json.loads(done.stdout)] == [demo.basis()]
+
+
 def test_one_row_per_model(answers):
     done = run("explore", "specifications", answers, "--by", "model", "--csv")
     assert done.exit_code == 0, done.output

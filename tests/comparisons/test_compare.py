@@ -224,6 +224,18 @@ def test_selected_items_are_no_improvement(answers, demo):
     assert table["verdict_reason"].str.contains("could change the verdict").all()
 
 
+def test_more_samples_of_items_without_a_gap_are_no_improvement(answers):
+    """Each answer counts, so items with more of them would decide the comparison."""
+    items = ["AB"] * 60 + ["BA"] * 20 + ["AA"] * 120 + ["BB"] * 40
+    old, new = (answers(items, model=name) for name in ("old", "new"))
+    good = new["item_id"].isin([f"item-{place}" for place in range(80, 200)])
+    again = [new[good].assign(sample=sample) for sample in range(1, 5)]
+    table = compare(old, pd.concat([new, *again], ignore_index=True))
+    assert table["p_pair_adjusted"].max() < 0.05
+    assert set(table["verdict"]) == {"unclear"}
+    assert set(table["verdict_reason"]) == {"new answers: items have different numbers of samples"}
+
+
 def test_model_that_guesses_does_not_win(answers):
     """Always one letter: more accurate and fairer than a model that is rarely right."""
     old = answers(["BA"] * 20 + ["AB"] * 80 + ["BB"] * 700, model="old")

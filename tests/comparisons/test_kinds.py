@@ -196,18 +196,21 @@ def test_missing_answer_is_at_the_worse_end(worse, end, declare):
     assert table.loc["delta_level_difference", "old"] == pytest.approx((10 - 5 - end) / 3)
 
 
+CELLS = ["white_men", "white_women", "black_men", "black_women"]
+CROSSED = {
+    "sex": '[attributes.sex]\nlabel = "Sex"\ngroups = { men = "Men", women = "Women" }\n'
+    'pairs = [["men", "women"]]',
+    "crossed": '[attributes.race_sex]\nlabel = "Both"\ncrosses = ["race", "sex"]\n'
+    'pairs = [["white_men", "black_men"]]\n'
+    f"groups = {{ {', '.join(f'{c} = {c!r}' for c in CELLS)} }}\n"
+    f"levels = {{ {', '.join(f'{c} = {c.split(chr(95))}' for c in CELLS)} }}",
+}
+
+
 def test_groups_of_crossed_variants_are_compared(declare):
     """Race has no variants of its own: each is a group of race and of sex."""
-    cells = ["white_men", "white_women", "black_men", "black_women"]
-    crossed = (
-        '[attributes.race_sex]\nlabel = "Both"\ncrosses = ["race", "sex"]\n'
-        'pairs = [["white_men", "black_men"]]\n'
-        f"groups = {{ {', '.join(f'{c} = {c!r}' for c in cells)} }}\n"
-        f"levels = {{ {', '.join(f'{c} = {c.split(chr(95))}' for c in cells)} }}"
-    )
-    sex = '[attributes.sex]\nlabel = "Sex"\ngroups = { men = "Men", women = "Women" }\n'
-    sex += 'pairs = [["men", "women"]]'
-    level = declare("level", sex=sex, crossed=crossed)
+    cells = CELLS
+    level = declare("level", **CROSSED)
     four = {
         "old": ["1121", "4455", "3323", "5544", "1111", "2213", "4444", "5355"],
         "new": ["1112", "4454", "3334", "5554", "1211", "2223", "4443", "5553"],
@@ -235,6 +238,21 @@ def test_groups_of_crossed_variants_are_compared(declare):
             for side in four
         }
     )
+
+
+def test_crossed_groups_that_were_not_asked_are_no_improvement(declare):
+    """Without the women, among whom the gap is, the newer model had none."""
+    decision = declare("decision", **CROSSED)
+    items = ["YYYN"] * 40 + ["NNNY"] * 5 + ["YYYY"] * 30 + ["NNNN"] * 30
+    old, new = (
+        answers_to(decision, items, model=name, attribute="race_sex", groups=CELLS)
+        for name in ("old", "new")
+    )
+    table = compare(old, new[new["group"].str.endswith("_men")], benchmarks=[decision])
+    race = table[table["attribute"] == "race"].set_index("metric")
+    assert set(race["n"]) == {0}
+    assert set(race["verdict"]) == {"unclear"}
+    assert race.loc["delta_cfr", "lowest"] < 0 < race.loc["delta_cfr", "highest"]
 
 
 def test_finest_scale_keeps_the_numbers(declare):

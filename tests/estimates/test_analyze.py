@@ -619,6 +619,7 @@ def test_crossings_have_their_interaction(answers_of, row_of, crossed):
 
 
 KEYS = "\n".join(["item_id,answer_key", *(f"item-{i},{'ABC'[i % 3]}" for i in range(100))])
+FOUR = {"race": ["white", "black"], "sex": ["male", "female"]}
 THREE = {
     "groups": 'groups = { wm = "White men", bm = "Black men", wf = "White women" }',
     "levels": 'levels = { wm = ["white", "male"], bm = ["black", "male"], '
@@ -641,6 +642,28 @@ def test_crossing_without_a_group_has_the_gaps_of_the_others(row_of, crossed_fil
     ranked = rank_models(answers, benchmarks=[benchmark])
     assert ranked["rank_low"].notna().all()
     assert not validate_answers(answers, benchmarks=[benchmark])
+
+
+@pytest.mark.parametrize("pairs", ["[]", '[["wm", "bf"]]'])
+def test_variants_that_only_one_model_has_are_refused(row_of, crossed_file, pairs):
+    """Equal answers to "Black" patients hid the gaps of all models, which were those of women."""
+    parts = crossing().replace('[["wm", "bf"]]', pairs)
+    benchmark = load_benchmark(crossed_file(parts, keys=KEYS))
+    four = marked(benchmark, ["1110"] * 30 + ["1111"] * 70, ("wm", "bm", "wf", "bf"))
+    variants = [(name, group) for name in ("race", "sex") for group in FOUR[name]]
+    texts = [4 * key for key in benchmark.answer_keys.values()]
+    more = make_answers(texts, of=benchmark, variants=variants, models=("one",))
+    found = validate_answers(pd.concat([four, more]), benchmarks=[benchmark])
+    if pairs == "[]":
+        assert {problem.message for problem in found} == {"has no variants of its own"}
+        estimates = analyze(pd.concat([four, more]), benchmarks=[benchmark])
+        for model in ("one", "two"):
+            own = estimates[estimates["model"] == model]
+            row = row_of(own, metric="accuracy_difference", attribute="race")
+            assert (row["estimate"], row["verdict"]) == (pytest.approx(0.15), "disparity")
+        assert analyze(more, benchmarks=[benchmark]).empty
+    else:
+        assert ["model=two" in problem.message for problem in found] == [True]
 
 
 def test_attribute_without_comparable_crossed_groups_needs_variants(crossed_file):

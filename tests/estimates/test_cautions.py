@@ -13,7 +13,7 @@ from fairstats import analyze, rank_differences, rank_models
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import outcomes_of
-from fairstats.estimates.cautions import cautions
+from fairstats.estimates.cautions import STATED_KEYS, cautions
 from fairstats.estimates.gate import gate
 from fairstats.estimates.limits import Limits
 from tests.make_answers import make_answers
@@ -98,6 +98,16 @@ def keyed(
     of = {f"item-{i}": key for i, key in enumerate(keys)}
     answers = answers_to(benchmark, texts)
     return answers.assign(answer_key=answers["item_id"].map(of)), replace(benchmark, answer_keys=of)
+
+
+def test_keys_that_only_the_answers_state_are_a_caution(declare):
+    """A submitter's own answers as keys made all of them right."""
+    answers, listed = keyed(declare("decision"), ["YY", "NN"] * 150, ["Y", "N"] * 150)
+    for benchmark, stated in ((replace(listed, answer_keys={}), True), (listed, False)):
+        assert (notes_of(answers, benchmark)[0] == STATED_KEYS) == stated
+        estimates = analyze(answers, benchmarks=[benchmark])
+        of_key = estimates[estimates["metric"] == "true_positive_rate_difference"]
+        assert (STATED_KEYS in of_key["method_note"].iloc[0]) == stated
 
 
 def test_model_that_follows_keys_that_hardly_vary_has_a_caution(declare):

@@ -387,6 +387,8 @@ def test_files_are_strict_json_that_reads_back_as_the_documents(hostile, written
         json.loads(text, parse_constant=pytest.fail)
     board = json.loads((folder / "leaderboard.json").read_text(encoding="utf-8"))
     assert board == leaderboard_document(hostile)
+    bases = [one.benchmark.basis() for one in hostile.boards]
+    assert [one["declaration"] for one in board["boards"]] == bases
     for model, slug in hostile.slugs.items():
         path = folder / "models" / f"{slug}.json"
         assert json.loads(path.read_text(encoding="utf-8")) == model_document(hostile, model)
