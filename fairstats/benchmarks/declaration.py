@@ -491,8 +491,8 @@ class Benchmark:
 
     @property
     def hash(self) -> str:
-        """Return the first eight digits of the hash, for readers."""
-        return self.sha256[:8]
+        """Return the first 16 digits of the hash, for readers: fewer could be forged by trying."""
+        return self.sha256[:16]
 
     def canonical(self, text: str) -> str | None:
         """Return an answer as it is stored; None if it is not a possible answer.

@@ -118,7 +118,7 @@ def test_fair_model_is_never_accused(name, release):
     assert "Hardly" not in could_be_chance(own).short
     found = findings(own.alone, release)
     assert not any("disparit" in text for _, text in found.sure)
-    assert found.headline.startswith(("It is unclear", "No model", f"fair-{name}"))
+    assert found.headline.startswith(("It is unclear", "No model", f"“fair-{name}”"))
     assert "depends" not in found.headline or "unclear" in found.headline
 
 
