@@ -221,7 +221,7 @@ def test_answers_may_be_published_without_what_they_were_asked_with(folder, tmp_
     assert done.exit_code == 0, done.output
     said = [line for line in done.stderr.splitlines() if "without retrievals" in line]
     assert said == [
-        f"Model, {strategy}: published without retrievals"
+        f"“Model”, “{strategy}”: published without retrievals"
         for strategy in ("plain+bm25@10", "plain+bm25@5")
     ]
     assert Release(tmp_path / "out" / "v" / "1").table("retrieval_effects").empty

@@ -177,7 +177,7 @@ def test_copy_among_many_sets_is_found_as_by_comparing_all(synthetic, by_check, 
 
     found = rows()
     assert set(found["flag"]) == {"look"}
-    assert found["note"].str.contains(f"{source} ").all()
+    assert found["note"].str.contains(f"“{source}”", regex=False).all()
     monkeypatch.setattr(copied_answers, "MOST_COMPARED", len(answers))
     pd.testing.assert_frame_equal(found, rows())
 
