@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -274,6 +275,17 @@ def refuse_unreadable(answers: pd.DataFrame, path: str) -> None:
         raise InputError([untrusted_files.too_many_rows(path, most[0])])
     if answers.size > most[1]:
         raise InputError([untrusted_files.too_many_cells(path, most[1])])
+
+
+def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a parquet file of this package's own, which arrow opens itself.
+
+    Of a file that Python opened, a thread of arrow could let go while the process ends, which then
+    aborts.
+    """
+    from pyarrow.fs import LocalFileSystem
+
+    return pd.read_parquet(path, filesystem=LocalFileSystem(), **options)
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:

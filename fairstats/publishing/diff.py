@@ -16,6 +16,7 @@ from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import laid_out
 from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
 from fairstats.answers.engines import scan_answers
+from fairstats.answers.files import read_parquet
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.comparisons.change_verdicts import UNCLEAR
@@ -144,7 +145,7 @@ def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
 
     keys = list(UNIT_COLUMNS)
     if not release.answers_folder.is_dir():
-        sets = pd.read_parquet(release.answers_path).groupby(keys)
+        sets = read_parquet(release.answers_path).groupby(keys)
         return {key: nw.from_native(own).lazy() for key, own in sets}
     frame = nw.from_native(scan_answers(release.answers_folder)).lazy()
     units = sorted({tuple(one[name] for name in keys) for one in release.manifest["answers"]})

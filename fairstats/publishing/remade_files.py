@@ -15,6 +15,7 @@ from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.untrusted_tables import check_parquet
+from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
 from fairstats.publishing.page_differences import page_differences
@@ -128,7 +129,7 @@ def _write_changes(release: Release, manifest: dict[str, Any], again: Path) -> l
     write_changes(release, again)
     problems: list[Problem] = []
     for name in CHANGES:
-        found = pd.read_parquet(again / DOWNLOADS / f"{name}.parquet")
+        found = read_parquet(again / DOWNLOADS / f"{name}.parquet")
         problems += table_problems(release, name, found, tuple(found.columns[:2]))
     if not problems:
         for name in CHANGES:

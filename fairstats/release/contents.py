@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from fairstats._lib.installation import __version__
 from fairstats._lib.memo import Memo
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, unique_slugs
+from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.eligibility import ALONE
@@ -194,7 +194,7 @@ class Release(Memo):
             If it is damaged, or another version of fairstats made the release without it.
         """
         if name == "answers":
-            return pd.read_parquet(self.answers_path)
+            return read_parquet(self.answers_path)
         file = f"{DOWNLOADS}/{name}.parquet"
         if not (self.path / file).exists() and file not in self.manifest.get("files", ()):
             version = self.manifest["fairstats"]
@@ -359,9 +359,10 @@ def _read(path: Path) -> pd.DataFrame:
 
     try:
         if path.stat().st_size > _LARGE:
-            return pd.read_parquet(path)
+            return read_parquet(path)
         # Several pages, and parts of a page, show the same tables.
-        return _parsed(path.read_bytes(), pd.options.mode.string_storage).copy(deep=False)
+        storage = pd.options.mode.string_storage
+        return _parsed(path, file_sha256(path), storage).copy(deep=False)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         message = f"cannot be read ({str(error).splitlines()[0]})"
         remedy = "download the release again from where it was published"
@@ -370,8 +371,8 @@ def _read(path: Path) -> pd.DataFrame:
 
 # Pages keep strings otherwise than what is written, see `fairstats.report.render.render`.
 @lru_cache(maxsize=64)
-def _parsed(content: bytes, _storage: str) -> pd.DataFrame:
-    return pd.read_parquet(BytesIO(content))
+def _parsed(path: Path, _sha256: str, _storage: str) -> pd.DataFrame:
+    return read_parquet(path)
 
 
 # Each page of a site opens the release again, and a benchmark can have a million items.

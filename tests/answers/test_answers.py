@@ -18,6 +18,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+import fairstats
 from fairstats._lib.atomic_files import unfinished
 from fairstats._lib.problems import InputError, Note, Problem
 from fairstats._lib.safe_names import normal_name
@@ -26,6 +27,7 @@ from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import (
     answer_files,
     read_answers,
+    read_parquet,
     write_answer_sets,
     write_answers,
     write_parquet,
@@ -786,3 +788,24 @@ def test_table_without_the_keys_of_a_benchmark_is_refused(file, demo, levels):
 def test_validating_a_frame_without_columns_lists_them(file, demo):
     answers = read_answers(file(ROWS), benchmark=demo).drop(columns=["benchmark", "status"])
     assert [problem.column for problem in validate_answers(answers)] == ["benchmark, status"]
+
+
+def test_arrow_opens_the_packages_own_parquet_files_itself(tmp_path, monkeypatch):
+    # A thread of arrow that let go of a Python file aborted some commands at their end.
+    sources = []
+    read = pyarrow.parquet.read_table
+
+    def noted(source, *arguments, **options):
+        sources.append(source)
+        return read(source, *arguments, **options)
+
+    monkeypatch.setattr(pyarrow.parquet, "read_table", noted)
+    table = pd.DataFrame({"model": ["m"], "n": [1]})
+    path = write_parquet(table, tmp_path / "table.parquet")
+    pd.testing.assert_frame_equal(read_parquet(path), table)
+    assert all(isinstance(source, str | Path) for source in sources)
+    package = Path(fairstats.__file__).parent
+    calls = [
+        path.name for path in package.rglob("*.py") if "pd.read_parquet(" in path.read_text("utf-8")
+    ]
+    assert (len(sources), calls) == (1, ["files.py"])

@@ -10,6 +10,7 @@ import pyarrow.dataset
 
 from fairstats._lib.formatting import listed, percent
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.files import read_parquet
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
 
@@ -101,5 +102,5 @@ def read_recorded(release: Release, model: str) -> Recorded:
     """Read what a model's answers record, from the release's file of answers."""
     there = pyarrow.dataset.dataset(release.answers_path).schema.names
     columns = [*UNIT_COLUMNS, *(name for name in _COLUMNS if name in there)]
-    rows = pd.read_parquet(release.answers_path, columns=columns, filters=[("model", "==", model)])
+    rows = read_parquet(release.answers_path, columns=columns, filters=[("model", "==", model)])
     return Recorded(rows)

@@ -34,7 +34,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats.answers.files import MEASURES_SUFFIX, answer_files
+from fairstats.answers.files import MEASURES_SUFFIX, answer_files, read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import read_vignettes
@@ -246,7 +246,7 @@ _FINDINGS: dict[str, Callable[[pd.DataFrame, Benchmark, float], Found]] = {
 def _show_flags(release: Release, benchmark: Benchmark) -> None:
     """Show the flags that a person should check; only in a separate report, as they quote text."""
     path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
-    flags = pd.read_parquet(path) if path.exists() else pd.DataFrame()
+    flags = read_parquet(path) if path.exists() else pd.DataFrame()
     if flags.empty:
         return
     raised = counted(len(flags), "flag")
