@@ -7,6 +7,7 @@ it converts columns and names each cell that is wrong.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.problems import Problem
-from fairstats._lib.safe_names import SHA256
+from fairstats._lib.safe_names import SHA256, plain_letters
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -50,12 +51,19 @@ def text_rule(valid: Callable[[str], object], message: str) -> Rule:
 # Names are used in page titles, file names and table cells. The limit stops a hostile file from
 # flooding them. Characters that control a terminal or change the text direction are not allowed in
 # names. Allowed characters are those that Python calls printable.
-def printable(most: int) -> Rule:
-    """Return a rule for text that fits a page, a file name and a terminal."""
-    return text_rule(
-        lambda text: 0 < len(text) <= most and text.isprintable(),
-        f"must be 1 to {most:,} printable characters",
-    )
+def printable(most: int, without: re.Pattern[str] | None = None, what: str = "") -> Rule:
+    """Return a rule for text that fits a page, a file name and a terminal.
+
+    Nothing in it may match the pattern `without`, also with letters that only look like those of
+    the pattern; the message says `what` that is.
+    """
+
+    def valid(text: str) -> bool:
+        fits = 0 < len(text) <= most and text.isprintable()
+        return fits and not (without and any(map(without.search, {text, plain_letters(text)})))
+
+    also = f", {what}" if what else ""
+    return text_rule(valid, f"must be 1 to {most:,} printable characters{also}")
 
 
 NAME = printable(200)

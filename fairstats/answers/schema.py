@@ -13,6 +13,7 @@ from fairstats._lib.table_schemas import (
     Rule,
     TableSchema,
     optional,
+    printable,
     text_rule,
 )
 
@@ -53,16 +54,12 @@ def _is_time(text: str) -> bool:
 # Pages put such marks next to names; other boards, medals. Two spaces divide columns in a terminal.
 _MARK = re.compile(
     r"[†‡§¶\u20e3\u25a0-\u27bf\u2b00-\u2bff\U0001f396\U0001f3c5\U0001f3c6\U0001f451\U0001f51d"
-    r"\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]|\*$|\s\s"
+    r"\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]|\s\s"
+    r"|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
 )
-NAME_LENGTH = 200
 #: The rule of names of models, strategies and versions. It is about characters: how pages write a
 #: name keeps it from being read as a result, see `fairstats._lib.formatting.quoted`.
-LABEL = text_rule(
-    lambda text: 0 < len(text) <= NAME_LENGTH and text.isprintable() and not _MARK.search(text),
-    f"must be 1 to {NAME_LENGTH} printable characters, without marks such as † or ●, * at the end, "
-    "or two spaces in a row",
-)
+LABEL = printable(200, _MARK, "without marks such as † or ●, * at the end, or two spaces in a row")
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
