@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
@@ -44,6 +44,9 @@ from fairstats.benchmarks.declaration import (
     spelled_levels,
 )
 from fairstats.benchmarks.kinds import KINDS, Words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The longest option; its full text can be a label.
 MOST_OPTION = 60
@@ -521,6 +524,11 @@ class _Item(NamedTuple):
     cluster: str | None
 
 
+def _records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows one at a time: a million dictionaries at once take half a gigabyte."""
+    return (dict(zip(table, row, strict=True)) for row in table.itertuples(index=False, name=None))
+
+
 def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_Item]:
     """Return the items that a file lists, with their keys and clusters if it has them."""
 
@@ -530,26 +538,15 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
     # A device or a pipe might never end.
     if not path.is_file():
         raise wrong("no such file", "correct keys_file or items_file")
+    rows: Callable[[], Iterator[dict[str, Any]]]
     if path.suffix == ".jsonl":
-        lines = read_json_lines(path)
-
-        def rows() -> Iterable[dict[str, Any]]:
-            return lines
-
+        rows = partial(iter, read_json_lines(path))
     else:
         table = load_csv(path).astype(object)
         for column in ("item_id", "answer_key") if needs_key else ("item_id",):
             if column not in table:
                 raise wrong("is missing", "add it", column=column)
-        values = table.where(table.notna(), None)
-
-        # One at a time: a million rows as dictionaries take half a gigabyte.
-        def rows() -> Iterable[dict[str, Any]]:
-            return (
-                dict(zip(values, row, strict=True))
-                for row in values.itertuples(index=False, name=None)
-            )
-
+        rows = partial(_records, table.where(table.notna(), None))
     found: dict[str, _Item] = {}
     clustered = cluster is not None and any(row.get(cluster) is not None for row in rows())
     remedies = {
