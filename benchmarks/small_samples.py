@@ -64,7 +64,7 @@ from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.unit_means import unit_mean, unit_mean_difference, unit_means
 from fairstats.metrics.beyond_control import compare_changes, of_all_pairs
-from fairstats.metrics.mean_difference import equivalence_limits
+from fairstats.metrics.mean_difference import mean_differences, with_room
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -393,7 +393,7 @@ def _equivalent(
     once = np.ones(len(sizes), dtype=np.int64)
     no = np.zeros(len(sizes))
     sums = UnitSums(sum_a, sizes, no, sum_b, sizes, no, sum_a - sum_b, sizes, no, no, once, once)
-    found = equivalence_limits([sums], limits, 0.1)
+    found = with_room(mean_differences([sums], limits, 0.1), [sums], limits, 0.1)
     return bool(-margin < found.ci_low[0] and found.ci_high[0] < margin)
 
 

@@ -269,7 +269,7 @@ INTERNAL = {
         "of_all_pairs",
         "without_shared",
     ),
-    *("stacked", "mean_differences", "equivalence_limits", "difference_of_means"),
+    *("stacked", "mean_differences", "with_room", "difference_of_means"),
 }
 #: Their margin is in levels or points of a score.
 IN_UNITS = {power_means, samplesize_means}

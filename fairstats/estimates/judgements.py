@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -169,7 +169,9 @@ class Judgements:
 
     def difference(self, alpha: float) -> Estimate:
         """Return the differences with intervals of this level."""
-        own = [one.difference(alpha) for one in self.tested]
+        return self._joined([one.difference(alpha) for one in self.tested], alpha)
+
+    def _joined(self, own: Sequence[Estimate], alpha: float) -> Estimate:
         sizes = [len(part.outcomes) for part in self.parts]
 
         def column(name: str) -> npt.NDArray[Any]:
@@ -188,7 +190,15 @@ class Judgements:
     @cached_property
     def inner(self) -> tuple[FloatArray, FloatArray]:
         """Return the limits of the 1 − 2 alpha intervals, for equivalence."""
-        return self._both(lambda one: one.equivalence_limits(2 * self.alpha))
+        alpha = 2 * self.alpha
+        pairs = zip(self.tested, self._plain, strict=True)
+        found = self._joined([one.for_equivalence(own, alpha) for one, own in pairs], alpha)
+        return found.ci_low, found.ci_high
+
+    @cached_property
+    def _plain(self) -> list[Estimate]:
+        """Return the differences of each benchmark with 1 − 2 alpha intervals."""
+        return [one.difference(2 * self.alpha) for one in self.tested]
 
     def p_values(self, test: McNemarMethod = "midp") -> FloatArray:
         """Return every pair's p-value by this test; clustered pairs have no χ², but their mid-p.
@@ -378,7 +388,7 @@ class Judgements:
         kinds = [part.outcomes.benchmark.kind for part in self.parts for _ in part.outcomes.unit]
         for place in np.flatnonzero(self.judged & guesses):
             reasons[place] = f"not called equivalent: {self.guessing[place]}"
-        plain = self.difference(2 * self.alpha)
+        plain = self._joined(self._plain, 2 * self.alpha)
         missed = (plain.ci_low > -self.margin) & (plain.ci_high < self.margin)
         missed &= (found == INCONCLUSIVE) & ~guesses
         reasons[self.judged & missed] = _MISSED

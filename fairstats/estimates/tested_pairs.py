@@ -19,7 +19,7 @@ from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
-from fairstats.metrics.mean_difference import difference_of_means, equivalence_limits
+from fairstats.metrics.mean_difference import difference_of_means, mean_differences, with_room
 from fairstats.metrics.metric import Numbers, PairMetric, Pairs, Range, design_effect_of
 from fairstats.metrics.registry import PAIR_METRICS
 from fairstats.metrics.sign_flip import flip_tests_of
@@ -90,8 +90,8 @@ class TestedPairs(Protocol):
     def difference(self, alpha: float) -> Estimate:
         """Return the differences with intervals of this level."""
 
-    def equivalence_limits(self, alpha: float) -> Range:
-        """Return the limits that must be inside the margin."""
+    def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
+        """Return `difference` of this level with the limits that must be inside the margin."""
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         """Return the p-values; under ``bounds`` the highest over all fill-ins."""
@@ -139,9 +139,8 @@ class ShareTests(Once):
     def difference(self, alpha: float) -> Estimate:
         return accuracy_difference(self.pairs.paired, alpha=alpha, design_effect=self.effect)
 
-    def equivalence_limits(self, alpha: float) -> Range:
-        found = self.difference(alpha)
-        return found.ci_low, found.ci_high
+    def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
+        return found
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         if self.bounds:
@@ -245,10 +244,8 @@ class MeanTests(Once):
     def difference(self, alpha: float) -> Estimate:
         return difference_of_means(self.pairs, alpha)
 
-    def equivalence_limits(self, alpha: float) -> Range:
-        limits = self.pairs.outcomes.benchmark.limits
-        found = equivalence_limits(self.pairs.sums, limits, alpha)
-        return found.ci_low, found.ci_high
+    def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
+        return with_room(found, self.pairs.sums, self.pairs.outcomes.benchmark.limits, alpha)
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         found = self.pairs.once(flip_tests_of)[test if test == "exact" else "midp"]
@@ -302,7 +299,10 @@ class MeanTests(Once):
         places = list(completed)
         if places:
             tables = [list(side) for side in zip(*completed.values(), strict=True)]
-            low, high = (equivalence_limits(side, limits, alpha) for side in tables)
+            low, high = (
+                with_room(mean_differences(side, limits, alpha), side, limits, alpha)
+                for side in tables
+            )
             ends = (low.ci_low, high.ci_high, low.ci_high, high.ci_low)
             found[:, places] = low.estimate, high.estimate, *ends
         return found

@@ -41,15 +41,14 @@ def mean_differences(
     return replace(found, n=np.array([sums.n for sums in tables], dtype=np.int64))
 
 
-def equivalence_limits(
-    tables: Sequence[UnitSums], limits: tuple[float, float], alpha: float
+def with_room(
+    found: Estimate, tables: Sequence[UnitSums], limits: tuple[float, float], alpha: float
 ) -> Estimate:
-    """Return the same with limits that leave room for rare differences of the whole scale.
+    """Return `mean_differences` with room for rare differences of the whole scale in the limits.
 
     If small differences are common, an interval does not show that rare large ones were missed. Of
     further units, a share of up to Wilson's limit for 0 of as many units could have them.
     """
-    found = mean_differences(tables, limits, alpha)
     span = limits[1] - limits[0]
     sizes = [(sums.n_a + sums.n_b, sums.many) for sums in tables]
     # The number of units, if they had equal sizes.
