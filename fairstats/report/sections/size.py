@@ -370,10 +370,16 @@ def beyond_controls(own: AnswerSet) -> Answer:
     return Answer(by_pair(said), text)
 
 
+def _untested(row: Mapping[str, Any]) -> str:
+    """Return why a row has no test; empty if it has one."""
+    kind, _, reason = str(row["test"]).partition(" (")
+    return reason.rstrip(")") if kind == "none" else ""
+
+
 def _tested(row: Mapping[str, Any]) -> str:
     """Return the p-value of a row, or why it has no test."""
-    if str(row["test"]).startswith("none"):
-        return f"no test: {str(row['test']).partition('(')[2].rstrip(')')}"
+    if reason := _untested(row):
+        return f"no test: {reason}"
     return f"{p_value(float(row['p_value']))}, not adjusted"
 
 
@@ -406,7 +412,7 @@ def beyond_table(own: AnswerSet) -> Sequence[Shown]:
         label: {
             "beyond": figure_of(kind, row).written(),
             "both": str(row["method_note"]).partition(";")[0],
-            "p": "no test" if str(row["test"]).startswith("none") else p_cell(row["p_value"]),
+            "p": "no test" if _untested(row) else p_cell(row["p_value"]),
             "items": f"{row['n']:,}",
         }
         for label, row in found.items()
