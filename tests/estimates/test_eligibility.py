@@ -202,3 +202,13 @@ def test_snapshot_of_a_selecting_model_has_no_rank_and_no_verdict(four_keys):
     rows = analyze(answers, benchmarks=known).dropna(subset="group_a")
     assert rows["verdict"].dropna().empty
     assert rows["method_note"].str.contains(SELECTED).all()
+
+
+def test_items_of_a_cluster_are_one_guess(four_keys):
+    """A model that is right for half of twelve patients could have guessed once for each."""
+    answers = answers_of(["AA/A" if i // 10 % 2 else "BB/B" for i in range(120)])
+    assert reason(answers, four_keys) == ""
+    clusters = {item: f"patient {place // 10}" for place, item in enumerate(four_keys.answer_keys)}
+    assert "not above the best guess" in reason(
+        answers, four_keys, cluster="patient", clusters=clusters
+    )
