@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import laid_out
+from fairstats._lib.table_text import hash_rows
 from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_parquet
@@ -173,18 +173,13 @@ def _counted(answers: nw.LazyFrame[Any]) -> tuple[str | None, int, int, str]:
 
 def _hash(answers: nw.LazyFrame[Any]) -> str:
     """Hash the answers of a unit, ignoring their order and optional columns."""
-    import pyarrow
-    from pyarrow.csv import WriteOptions, write_csv
-
     columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
     rows = answers.select(name for name in columns if name in answers.collect_schema().names())
     found = hashlib.sha256()
     # The other keys have one value in a unit.
     rows = rows.sort(name for name in KEY_COLUMNS if name not in UNIT_COLUMNS)
     for number, part in enumerate(batches(rows, 100_000)):
-        text, table = BytesIO(), pyarrow.Table.from_pandas(part, preserve_index=False, nthreads=1)
-        write_csv(table, text, WriteOptions(include_header=number == 0))
-        found.update(text.getbuffer())
+        hash_rows(found, part, header=number == 0)
     return found.hexdigest()
 
 
