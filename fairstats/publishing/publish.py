@@ -264,7 +264,7 @@ def _publish_into(
 ) -> Published:
     """Write and draw a release, unless it exists already; the caller holds the site's lock.
 
-    It takes the content out of the list, and frees it before it draws the pages.
+    It takes the content out of the list, and frees it before it reads the release.
     """
     of, tables, sources, overruled = content.pop()
     watch("writing tables", 0, 0)
@@ -304,12 +304,13 @@ def _publish_into(
             "previous": previous_release(before[-1]) if before else None,
         }
         write_manifest(manifest, building)
+        # The release reads its files itself.
+        del of, tables
         if before:
             write_changes(made, building)
         if own is not None:
             own.write(building / OWN_PAGES)
         write_documents(made, building)
-        del of, tables
         manifest["drawn_by"] = draw_pages(made, building, renderer, watch)
         watch("putting the site together", 0, 0)
         manifest["files"] = file_hashes(building)

@@ -415,8 +415,7 @@ def _habits(sheet: Sheet, panel: Panel) -> FloatArray:
         given = np.bincount(sheet.letters[sheet.answered], minlength=options)
         habits = np.ones(options)
         for _ in range(HABIT_STEPS):
-            weighted = chances * habits
-            expected = (weighted / weighted.sum(axis=1, keepdims=True)).sum(axis=0)
+            expected = habits * ((1 / (chances @ habits)) @ chances)
             habits = habits * (given + few) / (expected + few)
         return habits
 

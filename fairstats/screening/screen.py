@@ -314,6 +314,8 @@ def _screen_version(
             ]
             findings.append(check_samples(samples, known.get(key, nothing), layout))
             found.setdefault(key, []).append(findings)
+        # Freed before the next part is read.
+        del panel, samples
     for key, parts in found.items():
         rows = known.get(key, nothing)
         *findings, repeated = (
