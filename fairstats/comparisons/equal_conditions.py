@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairstats._lib.formatting import quoted
+from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet
@@ -82,6 +83,25 @@ def unlike_settings(old: AnswerSet, new: AnswerSet) -> str:
         asked = (side.grid.answers != NOT_ASKED).sum(axis=2)
         own["samples"] = (str(asked.max(initial=0)),)
     return different_settings(*values, skip=skip)
+
+
+def same_snapshot(old: AnswerSet, new: AnswerSet) -> str:
+    """Return why one is no newer version: both state the same snapshot. Empty if they do not.
+
+    Two models may both state a text that names no model, such as a date.
+    """
+    models = [side.unit["model"] for side in (old, new)]
+    stated = [
+        {snapshot_key(one): one for text in own for one in snapshots_in(text)}
+        for own in (side.settings.values.get("snapshot", ()) for side in (old, new))
+    ]
+    names = list(stated[1].values())
+    same = (
+        names
+        and stated[0].keys() == stated[1].keys()
+        and (models[0] == models[1] or any(names_model(one, models) for one in names))
+    )
+    return f"both state snapshot {quoted(', '.join(names))}: no newer version" if same else ""
 
 
 def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha: float) -> str:
