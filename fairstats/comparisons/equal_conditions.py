@@ -86,7 +86,7 @@ def unlike_settings(old: AnswerSet, new: AnswerSet) -> str:
 
 
 def same_snapshot(old: AnswerSet, new: AnswerSet) -> str:
-    """Return why one is no newer version: both state the same snapshot. Empty if they do not.
+    """Return why one is no newer version: both state a snapshot. Empty if they share none.
 
     Two models may both state a text that names no model, such as a date.
     """
@@ -95,13 +95,10 @@ def same_snapshot(old: AnswerSet, new: AnswerSet) -> str:
         {snapshot_key(one): one for text in own for one in snapshots_in(text)}
         for own in (side.settings.values.get("snapshot", ()) for side in (old, new))
     ]
-    names = list(stated[1].values())
-    same = (
-        names
-        and stated[0].keys() == stated[1].keys()
-        and (models[0] == models[1] or any(names_model(one, models) for one in names))
-    )
-    return f"both state snapshot {quoted(', '.join(names))}: no newer version" if same else ""
+    both = [one for key, one in stated[1].items() if key in stated[0]]
+    if models[0] != models[1]:
+        both = [one for one in both if names_model(one, models)]
+    return f"both state snapshot {quoted(*both)}: no newer version" if both else ""
 
 
 def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha: float) -> str:

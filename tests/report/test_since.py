@@ -71,7 +71,7 @@ def test_successor_with_the_snapshot_of_the_older_model_is_no_newer_version():
     of_one, verdicts = answers["model"] == "One", {}
     for one, two in (
         ("lab/One-2026-01-01", "one-2026-01-01"),
-        ("one-2026-01-01, x-1", "X-1, One-2026-01-01"),
+        ("one-2026-01-01", "X-1, One-2026-01-01"),
         ("One-2026-01-01", "two-2026-03-01"),
         # Two models may both be of this day.
         ("2026-01-01", "2026-01-01"),
