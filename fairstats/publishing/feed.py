@@ -93,7 +93,8 @@ class FeedEntry:
 def release_entry(release: Release) -> FeedEntry:
     """Make the feed entry of a release, with one line per board.
 
-    Each line names what the verdicts rest on, and counts the models and the verdicts. Inconclusive verdicts are counted by reason.
+    Each line names what the verdicts rest on, and counts the models and the verdicts. Inconclusive
+    verdicts are counted by reason.
     """
     lines = []
     for board in release.boards:
