@@ -95,10 +95,10 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
 
     Notes
     -----
-    S_items = c Σ_i (Σ influence)² over the items, c as in `crossed_interval`; S_raters and S_cells are defined in
-    the same way. The variance is the largest of S_items + S_raters − S_cells (two-way clusters),
-    these three parts, and n / (n − 1) Σ influence². The degrees of freedom are Satterthwaite's, as
-    in `crossed_interval`.
+    S_items = c Σ_i (Σ influence)² over the items, with c as in `crossed_interval`; S_raters and
+    S_cells are defined in the same way. The variance is the largest of S_items + S_raters − S_cells
+    (two-way clusters), these three parts, and n / (n − 1) Σ influence². The degrees of freedom are
+    Satterthwaite's, as in `crossed_interval`.
 
     References
     ----------
@@ -186,11 +186,11 @@ def crossed_interval(
         V² / (S_items² / df_items + S_raters² / df_raters + S_cells² / df_cells),
 
     at least the fewest of the three and at most n − 1. If one rater made most ratings, the others
-    show little of how raters differ, and limits are wide. ``benchmarks/crossed_coverage.py`` compares several
-    methods. This interval is the narrowest that covers at least 93% whenever raters differ little
-    or not at all. If raters are few and differ widely in a rare event, all methods fall short of
-    their level. This one falls to 79% in the worst design: five raters do not show how far raters
-    can differ.
+    show little of how raters differ, and limits are wide. ``benchmarks/crossed_coverage.py``
+    compares several methods. This interval is the narrowest that covers at least 93% whenever
+    raters differ little or not at all. If raters are few and differ widely in a rare event, all
+    methods fall short of their level. This one falls to 79% in the worst design: five raters do not
+    show how far raters can differ.
 
     One rater gives no information on differences between raters, and one item none on differences
     between items. The limits then use items or raters alone, and `ci_method` records this. If all
