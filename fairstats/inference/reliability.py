@@ -76,9 +76,10 @@ def intraclass_correlation(
     IntraclassCorrelation
         NaN, with a note, for fewer than two complete items or two raters, or two items with two
         raters. Also NaN if all ratings are equal, since there is then no information on whether
-        raters differ, and if items differ so little that the denominator is not positive. Limits are for these raters and further items. They are NaN for agreement, if
-        raters never disagree (their variance is then unknown) or only on one item, for fewer than
-        three items, and if more than 65% of the ratings are the same grade.
+        raters differ, and if items differ so little that the denominator is not positive. Limits
+        are for these raters and further items. They are NaN for agreement, if raters never disagree
+        (their variance is then unknown) or only on one item, for fewer than three items, and if
+        more than 65% of the ratings are the same grade.
 
     Raises
     ------

@@ -199,7 +199,7 @@ def check_ratings(
         For a missing, unknown or duplicate column, a row that violates the schema, or an undeclared
         rubric, dimension, value or group of raters. For a judgement that violates the rubric's
         logic or lacks a dimension. Also for a task with two subjects, or with one too few for its
-        rubric. For a rater of two groups or kinds, or a duplicate row.
+        rubric. For a rater of two groups, kinds or spellings, or a duplicate row.
 
     Notes
     -----
@@ -367,6 +367,14 @@ def identity_problems(
             yield Problem(
                 path, message, "give each rater only one", row=row + 1, column=column, value=value
             )
+    spelled: dict[str, str] = {}
+    for name in columns["rater_id"].text:
+        # A rater who is there twice would agree with themselves.
+        plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        if (other := spelled.setdefault(plain, name)) != name:
+            row = first_rows(columns["rater_id"].isin([name]), 1)[0] + 1
+            message, remedy = f"is another spelling of {other!r}", "write a rater's name in one way"
+            yield Problem(path, message, remedy, row=row, column="rater_id", value=name)
     unit, first = units_of(columns, ["benchmark", *JUDGEMENT_COLUMNS[2:]])
     for column in ("duration_s", "swapped"):
         filled = frame[column].to_numpy(dtype=np.float64, na_value=-1)
