@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import fold_name
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.answers.schema import LABEL
@@ -369,12 +370,12 @@ def identity_problems(
             )
     spelled: dict[str, str] = {}
     for name in columns["rater_id"].text:
-        # A rater who is there twice would agree with themselves.
-        plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        if (other := spelled.setdefault(plain, name)) != name:
+        # One rater under five names would count as five, who agree.
+        if (other := spelled.setdefault(fold_name(name), name)) != name:
             row = first_rows(columns["rater_id"].isin([name]), 1)[0] + 1
-            message, remedy = f"is another spelling of {other!r}", "write a rater's name in one way"
-            yield Problem(path, message, remedy, row=row, column="rater_id", value=name)
+            message = f"look the same to a reader: {other!r} and {name!r}"
+            remedy = "if they are the same, write them the same way; if not, rename one"
+            yield Problem(path, message, remedy, row=row, column="rater_id")
     unit, first = units_of(columns, ["benchmark", *JUDGEMENT_COLUMNS[2:]])
     for column in ("duration_s", "swapped"):
         filled = frame[column].to_numpy(dtype=np.float64, na_value=-1)
