@@ -187,10 +187,10 @@ def crossed_interval(
 
     at least the fewest of the three and at most n − 1. If one rater made most ratings, the others
     show little of how raters differ, and limits are wide. ``benchmarks/crossed_coverage.py``
-    compares several methods. This interval is the narrowest that covers at least 93% whenever
-    raters differ little or not at all. If raters are few and differ widely in a rare event, all
-    methods fall short of their level. This one falls to 79% in the worst design: five raters do not
-    show how far raters can differ.
+    compares several methods for nearly equal loads. This interval covers at least 93% whenever
+    raters differ little or not at all, and is as narrow as any that does, within 1%. If raters are
+    few and differ widely in a rare event, all methods fall short of their level. This one falls to
+    79% in the worst design: five raters do not show how far raters can differ.
 
     One rater gives no information on differences between raters, and one item none on differences
     between items. The limits then use items or raters alone, and `ci_method` records this. If all

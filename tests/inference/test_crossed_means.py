@@ -333,7 +333,8 @@ def test_the_method_was_chosen_by_its_coverage():
     covers = little["coverage"].min()
     enough = covers.index[covers >= 0.93]
     assert set(enough) == {"closed_t", "crossed_interval", "pigeonhole", "two_way_t"}
-    assert little["mean_width"].mean()[enough].idxmin() == "crossed_interval"
+    widths = little["mean_width"].mean()[enough]
+    assert widths["crossed_interval"] < 1.01 * widths.min()
     none = COVERAGE[COVERAGE["of_raters"] == 0]
     assert none.loc[none["method"] == "crossed_interval", "coverage"].min() >= 0.95
     # The limitation that the docstring names: few raters who differ widely in a rare event.
