@@ -9,10 +9,13 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 #: The key of a record that lists its infinite numbers.
 INFINITE = "infinite"
@@ -40,6 +43,19 @@ def table_csv(table: pd.DataFrame) -> str:
     writer.writerow(table.columns)
     writer.writerows(map(_safe, row) for row in _rows(table))
     return text.getvalue()
+
+
+def hash_rows(found: Hash, rows: pd.DataFrame, *, header: bool = False) -> None:
+    """Add rows to a hash, as CSV with all digits: it does not depend on how a file stores them."""
+    import pyarrow
+    from pyarrow.csv import WriteOptions, write_csv
+
+    # In parts: the text of many rows is several times as large as they are.
+    for start in range(0, max(len(rows), 1), _BATCH_ROWS):
+        part, text = rows.iloc[start : start + _BATCH_ROWS], io.BytesIO()
+        table = pyarrow.Table.from_pandas(part, preserve_index=False, nthreads=1)
+        write_csv(table, text, WriteOptions(include_header=header and start == 0))
+        found.update(text.getbuffer())
 
 
 def table_json(table: pd.DataFrame) -> str:

@@ -224,7 +224,7 @@ def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
         if name not in frame.columns or column.dtype == "str":
             continue
         given, numbers = frame[name], []
-        if whole and given.dtype == np.int64:
+        if whole and given.dtype in ("int64", "Int64") and not given.hasnans:
             columns[name] = given.astype(column.dtype)
             continue
         for row, value in enumerate(given, start=1):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.model_names import named_in
+from fairstats._lib.model_names import named_in, snapshots_in
 from fairstats.answers.engine_frames import (
     TEXT_COLUMNS,
     UNIT_COLUMNS,
@@ -414,7 +414,10 @@ def _selecting(
     found = named_in(units["model"], benchmark.selected_on)
     if "snapshot" in opened.cells and benchmark.selected_on:
         names = opened.cells[[*UNIT_COLUMNS, "snapshot"]].dropna().drop_duplicates()
-        named = names[named_in(names["snapshot"], benchmark.selected_on)]
+        each = (
+            named_in(snapshots_in(one), benchmark.selected_on).any() for one in names["snapshot"]
+        )
+        named = names[[*each]]
         sets = pd.MultiIndex.from_frame(named[list(UNIT_COLUMNS)])
         found |= pd.MultiIndex.from_frame(units).isin(sets)
     return found

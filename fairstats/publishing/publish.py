@@ -21,6 +21,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinished
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Note, Problem, first_of, wrong
+from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import is_portable
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
@@ -264,7 +265,7 @@ def _publish_into(
 ) -> Published:
     """Write and draw a release, unless it exists already; the caller holds the site's lock.
 
-    It takes the content out of the list, and frees it before it draws the pages.
+    It takes the content out of the list, and frees it before it reads the release.
     """
     of, tables, sources, overruled = content.pop()
     watch("writing tables", 0, 0)
@@ -304,12 +305,14 @@ def _publish_into(
             "previous": previous_release(before[-1]) if before else None,
         }
         write_manifest(manifest, building)
+        # The release reads its files itself.
+        del of, tables
+        give_memory_back()
         if before:
             write_changes(made, building)
         if own is not None:
             own.write(building / OWN_PAGES)
         write_documents(made, building)
-        del of, tables
         manifest["drawn_by"] = draw_pages(made, building, renderer, watch)
         watch("putting the site together", 0, 0)
         manifest["files"] = file_hashes(building)

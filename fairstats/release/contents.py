@@ -389,16 +389,6 @@ def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, 
     return {key: rows.tolist() for key, rows in groups.items()}
 
 
-def plain_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with each benchmark's plain strategy first."""
-    asked = rows["strategy"] != PLAIN
-    return (
-        rows.assign(asked=asked)
-        .sort_values(["benchmark", "asked"], kind="stable")
-        .drop(columns="asked")
-    )
-
-
 def is_release(path: Path) -> bool:
     """Return whether a folder looks like a release."""
     return (path / MANIFEST).is_file() and (path / DOWNLOADS).is_dir()

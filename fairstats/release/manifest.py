@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import SHA256, declared, file_sha256
-from fairstats._lib.table_text import json_text, write_text
+from fairstats._lib.table_text import hash_rows, json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.successors import ModelFacts
@@ -111,7 +111,6 @@ class _Manifest(_Strict):
 
 
 _MANIFEST = TypeAdapter(_Manifest)
-_ROWS_AT_ONCE = 100_000
 
 
 def write_manifest(manifest: Mapping[str, Any], folder: Path) -> None:
@@ -182,11 +181,9 @@ def _content(
 
 
 def _csv_sha256(table: pd.DataFrame) -> str:
-    """Return the hash of a table as CSV, which is made in parts: all of it can be large."""
+    """Return the hash of a table as CSV."""
     found = hashlib.sha256()
-    for start in range(0, max(len(table), 1), _ROWS_AT_ONCE):
-        part = table.iloc[start : start + _ROWS_AT_ONCE]
-        found.update(part.to_csv(index=False, header=start == 0).encode())
+    hash_rows(found, table, header=True)
     return found.hexdigest()
 
 

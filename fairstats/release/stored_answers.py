@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.processes import give_memory_back
+from fairstats._lib.table_text import hash_rows
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import (
     needed_variants,
@@ -33,7 +35,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 
 #: Rows of a part, which is read into memory; an item's answers are in one part.
-PART_ROWS = 500_000
+PART_ROWS = 250_000
 
 
 #: What identifies an answer set in the manifest.
@@ -115,10 +117,7 @@ def store_answers(
         path = ", ".join(str(file) for file in files[:3]) + (" ..." if len(files) > 3 else "")
         for number, part in enumerate(_parts(rows)):
             checked = _checked(part, known, path)
-            # In parts again: its text would be several times as large.
-            for start in range(0, len(checked), PART_ROWS // 5):
-                few = checked.iloc[start : start + PART_ROWS // 5]
-                sha256.update(few.to_csv(index=False, header=number + start == 0).encode())
+            hash_rows(sha256, checked, header=number == 0)
             summaries.append(summary_of(checked))
             write_parquet(checked, folder / f"{number:05}.parquet")
         frame = scan_answers(folder, memory_limit=memory_limit)
@@ -127,6 +126,7 @@ def store_answers(
         problems = same_looking_problems(units.assign(_path=path))
         if problems := [*problems, *_incomplete(frame, known, path)]:
             raise InputError(problems)
+    give_memory_back()
     return StoredAnswers(folder, frame, sha256.hexdigest(), summary, known)
 
 
