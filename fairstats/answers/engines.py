@@ -273,6 +273,8 @@ def _in_duckdb(
         "temp_directory": spill,
         # Counts do not depend on the order of rows, and preserving it takes memory.
         "preserve_insertion_order": False,
+        # Without these, it keeps the memory that a query needed.
+        "allocator_background_threads": True,
         # Each thread needs part of the memory: 32 run out of 300 MB.
         "threads": min(_MOST_THREADS, os.cpu_count() or 1),
     }

@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
-from fairstats.inference.unit_means import mean_over_units
+from fairstats.inference.unit_means import mean_over_units, unit_mean
 
 #: Columns of the table from `vote_counts`, in order.
 VOTE_COLUMNS = (
@@ -329,7 +329,9 @@ def _mean_limits(
 ) -> Estimate:
     """Return the interval of a mean over items, or over clusters of items."""
     if units is None:
-        units = np.arange(len(values))
+        # A share of the answers to an item has few values.
+        values, many = np.unique(values, return_counts=True)
+        return unit_mean(values, np.ones_like(many), many, limits=limits, alpha=alpha)
     return mean_over_units(values, np.ones_like(units), units, limits=limits, alpha=alpha)
 
 

@@ -379,15 +379,18 @@ def _layout(
     names = benchmark.options or sorted(given, key=float)
     options = {name: place for place, name in enumerate(names)}
     index = pd.Index(benchmark.items, dtype=object)
-    answered = [grid.item_names[np.unique(grid.item)] for grid in grids]
+    answered = [
+        grid.item_names[np.bincount(grid.item, minlength=len(grid.item_names)) > 0]
+        for grid in grids
+    ]
     if others := {item for own in answered for item in own[index.get_indexer(own) < 0]}:
         index = index.append(pd.Index(sorted(others), dtype=object))
     items = tuple(index)
     key = np.full(len(items), -1, dtype=np.int32)
     clusters: dict[str, str] = {}
     for grid in grids:
-        places = np.array([*(options[name] for name in grid.options), -1])
-        key[index.get_indexer(grid.item_names)[grid.item]] = places[grid.key]
+        places = np.array([*(options[name] for name in grid.options), -1], dtype=np.int32)
+        key[index.get_indexer(grid.item_names).astype(np.int32)[grid.item]] = places[grid.key]
         if benchmark.cluster is not None:
             clusters |= zip(grid.items, grid.unit_names, strict=True)
     declared = [options[key] for key in benchmark.answer_keys.values()]
