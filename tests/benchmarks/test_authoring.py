@@ -390,6 +390,37 @@ def test_likely_cluster_is_a_name_that_several_items_share(values, columns, foun
     assert likely_cluster(pd.concat([frame, frame]), columns) == found
 
 
+WORDS = "item_id,group,answer,answer_key\n" + "".join(
+    f"i{n},{group},{word},{word}\n"
+    for n, word in enumerate(("urgent", "routine", "emergency"))
+    for group in "ab"
+)
+
+
+def test_levels_of_words_are_stated_with_their_numbers(tmp_path):
+    """Words that `init` had sorted were levels in alphabetical order, and nothing said so."""
+    path, toml = tmp_path / "a.csv", tmp_path / "m.toml"
+    path.write_text(WORDS)
+    run("benchmark", "init", path, "--out", toml)
+    proposed = toml.read_text()
+    order = "1 = emergency, 2 = routine, 3 = urgent"
+    assert f"# DECIDE: for levels, the order (proposed: {order})." in proposed
+    levels = proposed.replace('kind = "choice"', 'kind = "level"')
+    toml.write_text(levels)
+    checked = run("benchmark", "check", toml).stdout
+    assert f"kind level: an answer is one of {order}\n" in checked
+    assert "levels are in alphabetical order" in checked
+    assert "a missing answer is 1 = emergency" in checked
+    assert "not declared: higher (what a higher level means)" in checked
+    assert f"levels on a scale of {order}" in load_benchmark(toml).basis()
+    ordered = '["emergency", "urgent", "routine"]\nhigher = "less urgent"'
+    toml.write_text(levels.replace('["emergency", "routine", "urgent"]', ordered))
+    checked = run("benchmark", "check", toml).stdout
+    assert "1 = emergency, 2 = urgent, 3 = routine; more means less urgent" in checked
+    assert "alphabetical" not in checked
+    assert "not declared: higher" not in checked
+
+
 def test_check_lists_every_wrong_type_and_missing_key(benchmark_file):
     path = benchmark_file(missing="missing = 3", licence='license = "CC0"')
     done = run("benchmark", "check", path)
