@@ -67,7 +67,7 @@ def import_table(
         The mapping: the name of a file in ``data/importers``, or the path of another TOML file.
     checked : bool
         Whether the answers belong to a declared benchmark. If not, the fields of each record are
-        returned as texts, to propose a benchmark from them.
+        returned as texts, with their rows in the files as index, to propose a benchmark from them.
     **given
         See `fairstats_collectors.import_mapping.Given`. Columns of the same name need no mapping;
         the file's other columns are ignored.
@@ -102,7 +102,7 @@ def import_table(
     if checked:
         return imported(files, read, mapped)
     frames = [_fields(path, mapped.records(read(path, mapped), path), mapped) for path in files]
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames)
 
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
@@ -119,7 +119,8 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
         if row.get("answer") is None and "answer_raw" in row:
             row["answer"] = row["answer_raw"]
         rows.append(row)
-    return pd.DataFrame(rows, dtype=object)
+    # Problems found later name the rows of the file.
+    return pd.DataFrame(rows, index=[record.row for record in kept], dtype=object)
 
 
 def _table_files(paths: Paths, declared: MappingFile) -> list[Path]:
@@ -237,6 +238,10 @@ def _file_answers(
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
     for record in kept:
+        if len(problems) >= REPORTED_LINES:
+            message = f"rows from {record.row} on were not checked"
+            problems.append(Problem(record.path or str(path), message, "correct these first"))
+            break
         row, wrong = _row(record, mapped)
         limits.keep(row)
         rows.append(row)
@@ -244,8 +249,6 @@ def _file_answers(
             where = named_column(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
-        if len(problems) >= REPORTED_LINES:
-            break
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)

@@ -149,7 +149,7 @@ def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
     from fairstats.benchmarks.table_layout import recognise_layout
 
     before = {name: mapped[name] for name in ("where", "split", "constants")}
-    table = import_files("table", paths, None, {}, checked=False, **before)
+    table = import_files("table", paths, None, {}, checked=False, **before).reset_index(drop=True)
     given = typed_pairs("--map", mapped["columns"])
     return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
 
