@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, keyword
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     POOLED,
+    folded,
     is_number,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
@@ -378,6 +379,12 @@ def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterat
         elif name == BASELINE and (others := set(rows["group"]) - {"original", NEUTRALIZED}):
             remedy = f"use original and {NEUTRALIZED}, or another name for the attribute"
             yield problem("is not a variant of the baseline", remedy, "group", min(others))
+        alike: dict[str, str] = {}
+        for group in rows["group"].value_counts().index:
+            if (first := alike.setdefault(folded(_label(group)), group)) != group:
+                message = f"differs from {first!r} in case, blanks or _ only"
+                remedy = f"make them one, e.g. with {keyword('values', {'group': {group: first}})}"
+                yield problem(message, remedy, "group", group)
 
 
 def _entries(

@@ -136,6 +136,21 @@ def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
         assert '"group_11"' in analyzed.stdout
 
 
+def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(tmp_path):
+    """The problem was that of a label, which nobody had written yet."""
+    path = tmp_path / "a.csv"
+    rows = [f"i{n},{g},{'yes' if n else 'no'}" for n in (0, 1, 2) for g in ("low", "high")]
+    path.write_text("\n".join(["item_id,group,answer", *rows, 'i4,"Low ",yes']))
+    done = run("benchmark", "init", path, "--out", tmp_path / "mine.toml")
+    assert done.exit_code == 1
+    assert done.output.startswith(
+        f"{path}: group = 'Low ': differs from 'low' in case, blanks or _ only; make them one, "
+        "e.g. with --values 'group:Low =low'"
+    )
+    given = ("--values", "group:Low =low", "--out", tmp_path / "mine.toml")
+    assert run("benchmark", "init", path, *given).exit_code == 0
+
+
 def test_control_characters_in_a_table_are_refused_with_row_and_value(answers, tmp_path):
     path = tmp_path / "answers.csv"
     answers(("a\nb", "c\x1b[2J")).to_csv(path, index=False)
