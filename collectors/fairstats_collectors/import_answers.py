@@ -191,7 +191,7 @@ def imported(
     if problems := list(guards.problems()):
         raise InputError(problems)
     guards.notes()
-    joined["collector"] = guards.collector
+    joined["collector"] = guards.collectors(joined)
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
 

@@ -187,12 +187,15 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         raise InputError([Problem(source, message, remedy, column="answer")])
     if keyed:
         options = sorted(texts)
-        entry = (f"The options in the answers and keys.{note}{_order(options)}", {"options": options})
-        return _Kind("choice", ((about, {"kind": "choice"}), entry))
+        of = f"The options in the answers and keys.{note}{_order(options)}"
+        return _Kind("choice", ((about, {"kind": "choice"}), (of, {"options": options})))
     return _decision(texts, about, note)
 
 
-_WORSE = (f"{DECIDE}: the end that --missing incorrect gives a missing answer.", {"worse": "lowest"})
+_WORSE = (
+    f"{DECIDE}: the end that --missing incorrect gives to missing answers.",
+    {"worse": "lowest"},
+)
 # Without the option A, letters beyond this one are short for words, such as Y and N.
 _LAST_LETTER = "J"
 _ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
