@@ -28,7 +28,7 @@ from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.benchmarks.declaration import Benchmark, is_number
+from fairstats.benchmarks.declaration import Benchmark, folded, is_number
 from fairstats.benchmarks.refusals import is_no_answer, is_refusal
 from fairstats_collectors.import_guards import Guards, field_value, from_field, named_column
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
@@ -348,7 +348,9 @@ def _untold(
             remedy = f"{benchmark.name} has no such item; give the benchmark that has it"
             yield "item_id", str(row["item_id"]), "unknown item", remedy
         elif column == "attribute" and row["group"] not in groups:
-            meant = keyword("values", {"group": {"THEIRS": "OURS"}})
+            alike = [one for one in groups if folded(one) == folded(str(row["group"]))]
+            told = {str(row["group"]): alike[0]} if alike else {"THEIRS": "OURS"}
+            meant = keyword("values", {"group": told})
             remedy = f"{benchmark.name} declares {', '.join(groups)}; use {meant}"
             yield "group", str(row["group"]), "unknown group", remedy
         else:
