@@ -349,8 +349,8 @@ def _untold(
             yield "item_id", str(row["item_id"]), "unknown item", remedy
         elif column == "attribute" and row["group"] not in groups:
             alike = [one for one in groups if folded(one) == folded(str(row["group"]))]
-            told = {str(row["group"]): alike[0]} if alike else {"THEIRS": "OURS"}
-            meant = keyword("values", {"group": told})
+            pair = {str(row["group"]): alike[0]} if alike else {"THEIRS": "OURS"}
+            meant = keyword("values", {"group": pair})
             remedy = f"{benchmark.name} declares {', '.join(groups)}; use {meant}"
             yield "group", str(row["group"]), "unknown group", remedy
         else:

@@ -83,9 +83,9 @@ def complete_answers(
     try:
         checked = check_answers(table[kept], path=source)
     except InputError as error:
-        problems = error.problems
+        found = error.problems
         raise InputError(
-            [one if one.row is None else replace(one, row=rows[one.row - 1]) for one in problems]
+            [one if one.row is None else replace(one, row=rows[one.row - 1]) for one in found]
         ) from None
     return checked.assign(**{c: table[c] for c in table if c not in ANSWERS.columns})
 
