@@ -83,10 +83,7 @@ def complete_answers(
     try:
         checked = check_answers(table[kept], path=source)
     except InputError as error:
-        found = error.problems
-        raise InputError(
-            [one if one.row is None else replace(one, row=rows[one.row - 1]) for one in found]
-        ) from None
+        raise InputError([_in_file(one, rows) for one in error.problems]) from None
     return checked.assign(**{c: table[c] for c in table if c not in ANSWERS.columns})
 
 
@@ -106,6 +103,10 @@ def of_benchmark(answers: pd.DataFrame, benchmark: str | None) -> pd.DataFrame:
         message, remedy = "is not in the answers", f"use one of: {names}"
         raise wrong("benchmark", message, remedy, value=benchmark)
     return kept
+
+
+def _in_file(problem: Problem, rows: pd.Index) -> Problem:
+    return problem if problem.row is None else replace(problem, row=int(rows[problem.row - 1]))
 
 
 def _for_every_attribute(table: pd.DataFrame) -> pd.DataFrame:
