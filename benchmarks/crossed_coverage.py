@@ -29,7 +29,6 @@ from scipy import sparse, stats
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import (
     Crossing,
-    cluster_variance,
     crossed_interval,
     wilson_limits,
 )
@@ -157,7 +156,9 @@ def intervals(
         return found | dict.fromkeys(("closed_normal", "closed_t", "two_way_t"), own)
     rate, crossing = reported / n, Crossing.of(items, raters, n)
     totals = crossing.totals(values - rate)
-    of_items, of_raters, of_cells = (cluster_variance(total / n)[0] for total in totals)
+    of_items, of_raters, of_cells = (
+        len(total) / (len(total) - 1) * float(total @ total) / n**2 for total in totals
+    )
     two_way = of_items + of_raters - of_cells
     t = float(stats.t.isf(0.025, min(crossing.n_items, crossing.n_raters) - 1))
     closed = closed_form(totals, n)

@@ -169,15 +169,20 @@ def models_of_snapshots(named: Iterable[tuple[str, str | None]]) -> dict[str, se
 
     Examples
     --------
-    >>> found = models_of_snapshots([("A", "a-2026"), ("B", "lab/A-2026"), ("C", None)])
+    >>> found = models_of_snapshots([("A", "a-2025, a-2026"), ("B", "lab/A-2026"), ("C", None)])
     >>> sorted(found["a-2026"])
     ['A', 'B']
     """
     found: dict[str, set[str]] = {}
     for model, snapshot in named:
-        for name in (model, snapshot or model):
+        for name in (model, *(snapshots_in(snapshot) if snapshot else ())):
             found.setdefault(snapshot_key(name), set()).add(model)
     return found
+
+
+def snapshots_in(text: str) -> list[str]:
+    """Return each snapshot of a text that lists several with commas, as a submission may."""
+    return text.split(", ")
 
 
 def snapshot_key(name: str) -> str:

@@ -100,6 +100,17 @@ def _frozen() -> Iterator[None]:
         gc.unfreeze()
 
 
+def give_memory_back() -> None:
+    """Give freed memory back to the system; the C library and arrow keep it for later."""
+    import pyarrow
+
+    gc.collect()
+    pyarrow.default_memory_pool().release_unused()
+    # Only glibc has it.
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
+
+
 def _end_with_parent() -> None:
     """Let this process be killed when the one that started it ends, even if that is killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

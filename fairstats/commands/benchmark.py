@@ -235,9 +235,12 @@ def check(
     """Check a benchmark file: list every problem, or summarise what it declares."""
     from fairstats.benchmarks.authoring_summary import located, summary
     from fairstats.benchmarks.loading import load_benchmark
+    from fairstats.benchmarks.vignette_items import load_items
 
     try:
         benchmark = load_benchmark(file)
+        if benchmark.items_file is not None:
+            load_items(benchmark)
     except InputError as error:
         print_problems(located(error.problems, file), err=False)
         raise typer.Exit(1) from None

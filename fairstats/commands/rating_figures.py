@@ -319,9 +319,9 @@ def report(
 
 
 def _print_directions(table: pd.DataFrame, rubrics: Sequence[Rubric]) -> None:
-    """State what each own rubric of a table counts as a report."""
+    """State what each own rubric of a table counts as a report, or as a preference."""
     from fairstats.ratings.rubrics import load_rubrics
 
     for name, rubric in load_rubrics(table["rubric"].unique(), rubrics).items():
-        if rubric.compares != "models" and (direction := rubric.direction):
+        if direction := rubric.direction:
             typer.echo(printable(f"{name}: {direction}"), err=True)

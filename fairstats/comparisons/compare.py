@@ -35,6 +35,7 @@ from fairstats.comparisons.change_verdicts import (
 from fairstats.comparisons.equal_conditions import (
     different_items,
     different_questions,
+    same_snapshot,
     shown_by_flips,
     unlike_settings,
     why_no_verdict,
@@ -390,16 +391,21 @@ def judged_comparisons(
     pandas.DataFrame
         `RELEASE_COMPARISON_COLUMNS`.
     """
-    tables = [
-        changes_of(old, new, missing=missing, alpha=alpha, allow_different_items=True).assign(
-            kind=kind, family=family_of(kind, old, new)
-        )
-        for kind, old, new in pairs
-    ]
+    tables = [compared(kind, old, new, missing, alpha) for kind, old, new in pairs]
     if not tables:
         return pd.DataFrame(columns=list(RELEASE_COMPARISON_COLUMNS))
     judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=alpha)
     return judged[list(RELEASE_COMPARISON_COLUMNS)]
+
+
+def compared(
+    kind: str, old: AnswerSet, new: AnswerSet, missing: MissingPolicy | None, alpha: float
+) -> pd.DataFrame:
+    """Compare two answer sets of releases, as `changes_of`, and name the family of the tests."""
+    table = changes_of(old, new, missing=missing, alpha=alpha, allow_different_items=True)
+    again = same_snapshot(old, new) if kind == VERSION else ""
+    no_verdict = table["no_verdict"].replace("", again)
+    return table.assign(kind=kind, family=family_of(kind, old, new), no_verdict=no_verdict)
 
 
 def family_of(kind: str, old: AnswerSet, new: AnswerSet) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairstats._lib.formatting import quoted
+from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet
@@ -82,6 +83,22 @@ def unlike_settings(old: AnswerSet, new: AnswerSet) -> str:
         asked = (side.grid.answers != NOT_ASKED).sum(axis=2)
         own["samples"] = (str(asked.max(initial=0)),)
     return different_settings(*values, skip=skip)
+
+
+def same_snapshot(old: AnswerSet, new: AnswerSet) -> str:
+    """Return why one is no newer version: both state a snapshot. Empty if they share none.
+
+    Two models may both state a text that names no model, such as a date.
+    """
+    models = [side.unit["model"] for side in (old, new)]
+    stated = [
+        {snapshot_key(one): one for text in own for one in snapshots_in(text)}
+        for own in (side.settings.values.get("snapshot", ()) for side in (old, new))
+    ]
+    both = [one for key, one in stated[1].items() if key in stated[0]]
+    if models[0] != models[1]:
+        both = [one for one in both if names_model(one, models)]
+    return f"both state snapshot {quoted(*both)}: no newer version" if both else ""
 
 
 def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha: float) -> str:

@@ -158,7 +158,7 @@ def _compared(
         done = tested.completions(alpha)
         limits = float(done.lowest[0]), float(done.highest[0])
     else:
-        ranges = pair_bounds(outcomes.with_unasked)["accuracy_difference"]
+        ranges = pair_bounds(outcomes.with_unasked.patterns)["accuracy_difference"]
         limits = float(ranges[0][0]), float(ranges[1][0])
     units = [side.unit for side in (old, new)]
     own: dict[str, Any] = {

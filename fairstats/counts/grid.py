@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.model_names import named_in
+from fairstats._lib.model_names import named_in, snapshots_in
 from fairstats.answers.engine_frames import (
     TEXT_COLUMNS,
     UNIT_COLUMNS,
@@ -265,6 +265,60 @@ def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     return opened.once(key, lambda: _in_engine(opened, benchmark, join=True))
 
 
+def with_unasked(grid: Grid) -> Grid:
+    """Return the grid with missing answers where an answer set was not asked a listed item.
+
+    A variant that it was asked of no item is left out. A cluster that is not known is one of all
+    such items.
+    """
+    benchmark, units = grid.benchmark, len(grid.units)
+    turns = (grid.answers != NOT_ASKED).sum(axis=2)
+    most = np.zeros((units, turns.shape[1]), dtype=np.int64)
+    np.maximum.at(most, grid.unit, turns)
+    names, place = grid.item_names, grid.item
+    many = len(benchmark.items) - np.bincount(grid.unit, grid.many, units).astype(np.int64)
+    if len(grid.item):
+        names = np.array(sorted({*names, *benchmark.items}), dtype=object)
+        place = pd.Index(names).get_indexer(grid.item_names)[grid.item]
+        lacking = np.tile(np.isin(names, [*benchmark.items]), (units, 1))
+        lacking[grid.unit, place] = False
+        # Answers to items that are not listed take the place of others.
+        lacking &= lacking.cumsum(axis=1) <= many[:, None]
+        unit, item = np.nonzero(lacking)
+        many = np.ones(len(unit), dtype=np.int64)
+    else:
+        unit = np.flatnonzero(many > 0)
+        item, many = place, many[unit]
+    every = np.concatenate([grid.unit, unit])
+    # As many samples as the item has in other variants, or else as other items have.
+    samples = np.concatenate([turns.max(axis=1), most[unit].max(axis=1)])[:, None]
+    shape = (len(every), *grid.answers.shape[1:])
+    lacks = (most[every] > 0) & (np.concatenate([turns, np.zeros_like(most[unit])]) == 0)
+    fill = lacks[:, :, None] & (np.arange(shape[2]) < samples[:, :, None])
+    answers = np.full(shape, NOT_ASKED, dtype=grid.answers.dtype)
+    answers[: len(grid.unit)] = grid.answers
+    answers[fill] = MISSING
+    cluster, clusters = grid.cluster, grid.cluster_names
+    places = np.concatenate([place, item])
+    if len(cluster):
+        of_item = dict(zip(grid.items, grid.unit_names, strict=True)) | dict(benchmark.clusters)
+        known = [of_item.get(name, "") for name in names[places].tolist()]
+        cluster, clusters = pd.factorize(np.array(known, dtype=object), sort=True)
+    order = np.lexsort([places, every]) if len(grid.item) else np.argsort(every, kind="stable")
+    return replace(
+        grid,
+        unit=every[order],
+        key=np.concatenate([grid.key, np.full(len(unit), -1)])[order],
+        answers=answers[order],
+        many=np.concatenate([grid.many, many])[order],
+        item=places[order] if len(grid.item) else grid.item,
+        item_names=names,
+        numbers=np.zeros(shape, dtype=np.int64),
+        cluster=cluster[order] if len(cluster) else cluster,
+        cluster_names=clusters,
+    )
+
+
 def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
     import narwhals as nw
 
@@ -360,7 +414,10 @@ def _selecting(
     found = named_in(units["model"], benchmark.selected_on)
     if "snapshot" in opened.cells and benchmark.selected_on:
         names = opened.cells[[*UNIT_COLUMNS, "snapshot"]].dropna().drop_duplicates()
-        named = names[named_in(names["snapshot"], benchmark.selected_on)]
+        each = (
+            named_in(snapshots_in(one), benchmark.selected_on).any() for one in names["snapshot"]
+        )
+        named = names[[*each]]
         sets = pd.MultiIndex.from_frame(named[list(UNIT_COLUMNS)])
         found |= pd.MultiIndex.from_frame(units).isin(sets)
     return found

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_pairs
 from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Benchmark
-from fairstats.counts.grid import Grid, item_grid, joined_grid
+from fairstats.counts.grid import Grid, item_grid, joined_grid, with_unasked
 from fairstats.counts.patterns import (
     INCOMPLETE,
     PATTERNS,
@@ -29,6 +29,22 @@ Texts = npt.NDArray[np.object_]
 # Joined rows are paired in blocks, to limit memory.
 _BLOCK = 2**18
 T = TypeVar("T")
+#: The complete pattern of each incomplete one in the extreme completions: in favour of a, of b, of
+#: both and of neither (with different answers), and with the same answers.
+EXTREMES = (
+    {"n1x": "n10", "n0x": "n00_different", "nx1": "n11", "nx0": "n10", "nxx": "n10"},
+    {"n1x": "n11", "n0x": "n01", "nx1": "n01", "nx0": "n00_different", "nxx": "n01"},
+    {"n1x": "n11", "n0x": "n01", "nx1": "n11", "nx0": "n10", "nxx": "n11"},
+    {
+        "n1x": "n10",
+        "n0x": "n00_different",
+        "nx1": "n01",
+        "nx0": "n00_different",
+        "nxx": "n00_different",
+    },
+    {"n1x": "n11", "n0x": "n00_same", "nx1": "n11", "nx0": "n00_same", "nxx": "n00_same"},
+)
+FOR_A, FOR_B = EXTREMES[:2]
 
 
 class Once:
@@ -181,16 +197,20 @@ class Outcomes(Once):
         return without, should
 
     @cached_property
-    def with_unasked(self) -> IntArray:
-        """Return the patterns, with items that were not asked as missing for both groups.
+    def with_unasked(self) -> Outcomes:
+        """Return the outcomes with items that were not asked as missing for both groups.
 
         With several samples, an item has several pairs, whether or not it was asked.
         """
-        unasked, items = self.unasked
-        found = self.patterns.copy()
-        more = found.sum(axis=1) * unasked / np.maximum(items - unasked, 1)
-        found[:, PATTERNS.index("nxx")] += np.rint(more).astype(np.int64)
-        return found
+        return count_grid(with_unasked(self.grid)) if self.unasked[0].any() else self
+
+    def completed(self, extreme: Mapping[str, str]) -> Outcomes:
+        """Return the outcomes in an extreme completion, one of `EXTREMES`, items not asked too."""
+        whole = self.with_unasked
+        to = [PATTERNS.index(extreme.get(name, name)) for name in PATTERNS]
+        moved = np.eye(len(PATTERNS), dtype=np.int64)[to]
+        clusters = {at: (cells @ moved, many) for at, (cells, many) in whole.clusters.items()}
+        return replace(whole, patterns=whole.patterns @ moved, clusters=clusters)
 
 
 def unit_columns(grid: Grid, unit: IntArray) -> dict[str, Texts]:

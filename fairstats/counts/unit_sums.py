@@ -55,7 +55,7 @@ class UnitSums:
         The number of such units.
     unit : ndarray of int
         The number of the declared cluster; without clusters, the place of the item's row in the
-        grid. −1 for items that were not asked.
+        grid.
     """
 
     sum_a: FloatArray
@@ -110,6 +110,8 @@ def unit_sums(
     -------
     UnitSums
     """
+    if unasked and fill is not None:
+        outcomes = outcomes.with_unasked
     benchmark, unit = outcomes.benchmark, int(outcomes.unit[place])
     if fill is None and missing == "incorrect":
         fill = worst_ends(benchmark)
@@ -126,21 +128,6 @@ def unit_sums(
         found = np.zeros((len(code), table.shape[1]))
         np.add.at(found, place_of, table)
         table, number = found, np.ones(len(found), dtype=np.int64)
-    more = int(outcomes.unasked[0][place])
-    if unasked and more and fill is not None:
-        # As many samples as an item that was asked.
-        samples = max(1, round(float(outcomes.copies[place])))
-        every = np.ones((1, samples), dtype=bool)
-        end_a, end_b = (np.full((1, samples), float(end or 0.0)) for end in fill)
-        row = _row_sums(
-            (end_a, every),
-            (end_b, every),
-            np.ones(1, dtype=np.int64),
-            benchmark.same_within,
-            of_pairs,
-        )
-        table, number = np.concatenate([table, row]), np.append(number, more)
-        code = np.append(code, -1)
     columns: dict[str, Any] = dict(zip(SUM_COLUMNS, table.T, strict=True))
     return UnitSums(**columns, many=number, unit=code)
 

@@ -26,6 +26,8 @@ from fairstats.counts.patterns import (
 from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
 from fairstats.inference.weighted_kappa import weighted_kappa
+from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B
+from fairstats.metrics.metric import design_effect_of
 
 #: Why a model has no rank and no verdict on a benchmark.
 SELECTED = "model took part in selecting the items"
@@ -295,8 +297,9 @@ def why_not_above_chance(
     -----
     A missing answer is wrong, and so is an item that was not asked. So a model cannot reach the
     limit by leaving out questions that it cannot answer. Both groups of a pair are checked because
-    a model could guess only if a group is named. Items are the independent units: all samples of an
-    item count as one answer, so a model cannot gain by more samples of selected items.
+    a model could guess only if a group is named. Items, or declared clusters, are the independent
+    units: all samples of an item count as one answer, so a model cannot gain by more samples of
+    selected items.
     """
     benchmark, counted = outcomes.benchmark, _counted(outcomes, attributes)
     accuracy, low = _accuracies(outcomes, counted, alpha)
@@ -410,7 +413,17 @@ def _accuracies(
     whole = (each * np.maximum(asked, len(outcomes.benchmark.items)))[:, None]
     # Weights of very many different numbers of samples are rounded.
     correct = np.minimum(correct, whole)
-    low = wilson(correct, whole, alpha=alpha, design_effect=each[:, None]).ci_low
+    effects = np.tile(each[:, None], (1, 2)).astype(np.float64)
+    if len(outcomes.grid.cluster):
+        of = outcomes.with_unasked
+        for row, place in enumerate(places.tolist()):
+            cells, many = of.clusters[place]
+            for side, metric in enumerate((ACCURACY_A, ACCURACY_B)):
+                found = design_effect_of(
+                    metric, cells, many, int(of.copies[place]), "incorrect", few=alpha
+                )
+                effects[row, side] = max(effects[row, side], found)
+    low = wilson(correct, whole, alpha=alpha, design_effect=effects).ci_low
     return correct / np.maximum(whole, 1), np.where(asked[:, None] > 0, low, 0.0)
 
 

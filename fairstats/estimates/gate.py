@@ -19,8 +19,8 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answ
 from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.counts.outcomes import Outcomes, Texts, outcomes_of
-from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy
+from fairstats.counts.outcomes import EXTREMES, Outcomes, Texts, outcomes_of
+from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_unranked
@@ -352,32 +352,13 @@ def _figures(
 
 # Their extremes are not at the extreme completions.
 _NOT_MONOTONE = ("weighted_kappa", "standardized_difference")
-#: The complete pattern of each incomplete one in the extreme completions: in favour of a, of b, of
-#: both and of neither (with different answers), and with the same answers.
-_EXTREMES = (
-    {"n1x": "n10", "n0x": "n00_different", "nx1": "n11", "nx0": "n10", "nxx": "n10"},
-    {"n1x": "n11", "n0x": "n01", "nx1": "n01", "nx0": "n00_different", "nxx": "n01"},
-    {"n1x": "n11", "n0x": "n01", "nx1": "n11", "nx0": "n10", "nxx": "n11"},
-    {
-        "n1x": "n10",
-        "n0x": "n00_different",
-        "nx1": "n01",
-        "nx0": "n00_different",
-        "nxx": "n00_different",
-    },
-    {"n1x": "n11", "n0x": "n00_same", "nx1": "n11", "nx0": "n00_same", "nxx": "n00_same"},
-)
 
 
 def _completed_pairs(pairs: Pairs) -> Iterator[Pairs]:
     """Yield the pairs in each extreme completion; items that were not asked count as missing."""
-    outcomes = pairs.outcomes
-    for extreme in _EXTREMES:
-        to = [PATTERNS.index(extreme.get(name, name)) for name in PATTERNS]
-        moved = np.eye(len(PATTERNS), dtype=np.int64)[to]
-        clusters = {at: (cells @ moved, many) for at, (cells, many) in outcomes.clusters.items()}
-        completed = replace(outcomes, patterns=outcomes.with_unasked @ moved, clusters=clusters)
-        yield replace(pairs, outcomes=completed, missing="complete")
+    for extreme in EXTREMES:
+        completed = pairs.outcomes.completed(extreme)
+        yield pairs_of(completed, "complete", pairs.alpha, pairs.tests)
 
 
 def _completed_numbers(numbers: Numbers) -> Iterator[Numbers]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.outcomes import Once, Outcomes
+from fairstats.counts.outcomes import FOR_A, FOR_B, Once, Outcomes
 from fairstats.counts.patterns import INCOMPLETE, PATTERNS, CountingPolicy, IntArray
 from fairstats.counts.unit_sums import UnitSums, mean_gap, unit_sums
-from fairstats.inference.clustered_answers import flip_test
+from fairstats.inference.clustered_answers import flip_test, sign_flip_test
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.metrics.accuracy import ACCURACY_DIFFERENCE, accuracy_difference
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
 from fairstats.metrics.mean_difference import difference_of_means, mean_differences, with_room
 from fairstats.metrics.metric import Numbers, PairMetric, Pairs, Range, design_effect_of
@@ -113,8 +113,7 @@ class ShareTests(Once):
 
     The difference is lowest if every incomplete pair favours b as much as possible, and highest if
     every pair favours a. McNemar's p-value falls as the discordant counts move apart, and is
-    highest if they are closest to balance. Counts of clustered answers are first divided by their
-    design effect, as in their intervals.
+    highest if they are closest to balance. So is that of flips of whole units.
 
     Attributes
     ----------
@@ -158,32 +157,56 @@ class ShareTests(Once):
     def _open(self) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, BoolArray]:
         """Return n10, n01, the open pairs that can favour a and b, n, and whether any is open."""
         outcomes = self.pairs.outcomes
-        whole = outcomes.with_unasked
+        whole = outcomes.with_unasked.patterns
         c = dict(zip(PATTERNS, whole.T, strict=True))
         for_a, for_b = c["n1x"] + c["nx0"] + c["nxx"], c["n0x"] + c["nx1"] + c["nxx"]
         return c["n10"], c["n01"], for_a, for_b, whole.sum(axis=1), is_open(outcomes)
 
+    @cached_property
+    def _completed(self) -> dict[int, list[tuple[IntArray, IntArray, float]]]:
+        """Return the completion for b, and that for a, of each open pair of clustered answers.
+
+        Each has n10 − n01 of every unit, the number of units, and their design effect: the units
+        with missing answers may be those in which the groups differ.
+        """
+        outcomes, open_ = self.pairs.outcomes, self._open[-1] & self.clustered
+        if not open_.any():
+            return {}
+        few = self.pairs.alpha if outcomes.benchmark.few_units else None
+        sides, found = [outcomes.completed(extreme) for extreme in (FOR_B, FOR_A)], {}
+        for place in np.flatnonzero(open_).tolist():
+            found[place] = [
+                (
+                    cells[:, PATTERNS.index("n10")] - cells[:, PATTERNS.index("n01")],
+                    many,
+                    design_effect_of(
+                        ACCURACY_DIFFERENCE, cells, many, int(copies[place]), "complete", few=few
+                    ),
+                )
+                for (cells, many), copies in ((one.clusters[place], one.copies) for one in sides)
+            ]
+        return found
+
     def p_range(self, test: McNemarMethod) -> tuple[FloatArray, FloatArray]:
         n10, n01, for_a, for_b, _, open_ = self._open
-        published = self.p_values(test)
+        published, single = self.p_values(test), open_ & ~self.clustered
 
         def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
-            sides = (
-                np.floor(side[open_] / self.effect[open_]).astype(np.int64)
-                for side in (only_a, only_b)
-            )
-            a, b = sides
-            return np.asarray(mcnemar(n10=a, n01=b, method=test).p_value)
+            found = mcnemar(n10=only_a[single], n01=only_b[single], method=test).p_value
+            return np.asarray(found)
 
         # Without a missing answer there is one completion, with the published p-value.
         lowest, highest = published.copy(), published.copy()
-        if open_.any():
-            furthest = np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b))
-            lowest[open_] = np.fmin(furthest, published[open_])
+        if single.any():
+            lowest[single] = np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b))
             towards_a, towards_b = np.clip(n01 - n10, 0, for_a), np.clip(n10 - n01, 0, for_b)
-            nearest = p_value(n10 + towards_a, n01 + towards_b)
-            highest[open_] = np.fmax(nearest, published[open_])
-        return lowest, highest
+            highest[single] = p_value(n10 + towards_a, n01 + towards_b)
+        method: Flippable = "exact" if test == "exact" else "midp"
+        for place, sides in self._completed.items():
+            totals = [float(change @ many) for change, many, _ in sides]
+            p = [float(sign_flip_test(*one[:2], method=method).p_value) for one in sides]
+            lowest[place], highest[place] = _between(totals, p)
+        return np.fmin(lowest, published), np.fmax(highest, published)
 
     @cached_property
     def fill_ins(self) -> Range:
@@ -192,6 +215,9 @@ class ShareTests(Once):
     def completions(self, alpha: float) -> Completions:
         n10, n01, for_a, for_b, n, open_ = self._open
         inner_low, inner_high, lowest_high, highest_low = np.full((4, len(n)), np.nan)
+        effects = np.tile(self.effect, (2, 1))
+        for place, sides in self._completed.items():
+            effects[:, place] = [max(self.effect[place], one[2]) for one in sides]
         # Most pairs have no missing answer, and then there is nothing to complete.
         if open_.any():
             low, high = tango_limits(
@@ -199,7 +225,7 @@ class ShareTests(Once):
                 np.stack([n01 + for_b, n01])[:, open_],
                 n[open_],
                 alpha=alpha,
-                design_effect=self.effect[open_],
+                design_effect=effects[:, open_],
             )
             inner_low[open_], highest_low[open_] = low
             lowest_high[open_], inner_high[open_] = high
@@ -213,6 +239,12 @@ class ShareTests(Once):
             open_,
             *self.pairs.outcomes.unasked,
         )
+
+
+def _between(totals: Sequence[float], p_values: Sequence[float]) -> tuple[float, float]:
+    """Return the lowest and highest p-value of the completions between two extreme ones."""
+    # If the differences have two signs, some completion has no difference at all.
+    return min(p_values), 1.0 if totals[0] <= 0 <= totals[1] else max(p_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,10 +317,9 @@ class MeanTests(Once):
                 float(flip_test(sums.difference, sums.many, method=method).p_value)
                 for sums in (for_b, for_a)
             ]
-            # Some completion between the two has no difference at all.
-            nearest = 1.0 if totals[0] <= 0 <= totals[1] else max(p)
-            lowest[place] = np.fmin(min(p), lowest[place])
-            highest[place] = np.fmax(nearest, highest[place])
+            least, most = _between(totals, p)
+            lowest[place] = np.fmin(least, lowest[place])
+            highest[place] = np.fmax(most, highest[place])
         return lowest, highest
 
     def _limits_of(self, completed: Mapping[int, tuple[UnitSums, UnitSums]], alpha: float) -> Any:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats._lib.model_names import models_of_snapshots, names_model, snapshot_key
+from fairstats._lib.model_names import models_of_snapshots, names_model, snapshot_key, snapshots_in
 from fairstats._lib.safe_names import slug
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
@@ -65,7 +65,7 @@ class AnswerSet:
         entries = self.release.manifest["answers"]
         models = models_of_snapshots((one["model"], one.get("snapshot")) for one in entries)
         (snapshot,) = self.snapshots
-        own = models[snapshot_key(snapshot)] == {self.model}
+        own = all(models[snapshot_key(one)] == {self.model} for one in snapshots_in(snapshot))
         return snapshot if own and names_model(snapshot, [self.model]) else self.model
 
     @property

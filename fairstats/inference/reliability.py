@@ -76,9 +76,10 @@ def intraclass_correlation(
     IntraclassCorrelation
         NaN, with a note, for fewer than two complete items or two raters, or two items with two
         raters. Also NaN if all ratings are equal, since there is then no information on whether
-        raters differ. Limits are for these raters and further items. They are NaN for agreement, if
-        raters never disagree (their variance is then unknown) or only on one item, for fewer than
-        three items, and if more than 65% of the ratings are the same grade.
+        raters differ, and if items differ so little that the denominator is not positive. Limits
+        are for these raters and further items. They are NaN for agreement, if raters never disagree
+        (their variance is then unknown) or only on one item, for fewer than three items, and if
+        more than 65% of the ratings are the same grade.
 
     Raises
     ------
@@ -141,10 +142,12 @@ def intraclass_correlation(
         note = "all ratings are equal"
     if note:
         return IntraclassCorrelation(np.nan, np.nan, np.nan, 1 - alpha, n, k, note)
-    low, high, note = np.nan, np.nan, _NO_AGREEMENT
-    if kind.startswith("ICC(C"):
+    estimate, low, high, note = _estimate(whole, kind), np.nan, np.nan, _NO_AGREEMENT
+    if not -np.inf < estimate <= 1 + _ROUNDING:
+        estimate, note = np.nan, "undefined: items do not differ, or less than by chance"
+    elif kind.startswith("ICC(C"):
         low, high, note = interval(whole, kind, alpha)
-    return IntraclassCorrelation(_estimate(whole, kind), low, high, 1 - alpha, n, k, note)
+    return IntraclassCorrelation(estimate, low, high, 1 - alpha, n, k, note)
 
 
 def _estimate(whole: FloatArray, kind: Intraclass) -> float:

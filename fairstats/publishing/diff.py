@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import laid_out
 from fairstats._lib.table_text import hash_rows
 from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
@@ -19,13 +18,13 @@ from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_parquet
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.kinds import DIFFERENCES
-from fairstats.comparisons.change_verdicts import UNCLEAR
+from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import (
     RELEASE_COMPARISON_COLUMNS,
     VERSION,
     Unit,
     answer_sets,
-    judged_comparisons,
+    compared,
     versions,
 )
 from fairstats.release.contents import EARLIER, Release
@@ -222,7 +221,9 @@ def earlier_comparisons(release: Release) -> pd.DataFrame:
         tables += _compared(release, before, pairs)
     if not tables:
         return pd.DataFrame(columns=list(EARLIER_COLUMNS))
-    return pd.concat(tables, ignore_index=True)[list(EARLIER_COLUMNS)]
+    # One family, however many earlier releases its tests are spread over.
+    judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=release.alpha)
+    return judged[list(EARLIER_COLUMNS)]
 
 
 def _compared(
@@ -230,7 +231,10 @@ def _compared(
     before: Release,
     pairs: Sequence[tuple[Unit, Unit]],
 ) -> list[pd.DataFrame]:
-    """Compare pairs of answer sets of an earlier and this release, if the answers differ."""
+    """Compare pairs of answer sets of an earlier and this release, if the answers differ.
+
+    The changes are not judged yet.
+    """
     alike = {
         name: own
         for name, own in release.benchmarks.items()
@@ -252,28 +256,12 @@ def _compared(
             map(_answer_sets, (before, release)), zip(*pairs, strict=True), strict=True
         )
     )
-    compared = [(VERSION, old[first], new[second]) for first, second in pairs]
-    table = judged_comparisons(compared, release.manifest["arguments"]["missing"], release.alpha)
-    table = _without_same_snapshots(table, before, release)
-    named = previous_release(before)
-    return [table.assign(**dict(zip(EARLIER, named.values(), strict=True)))]
-
-
-def _without_same_snapshots(table: pd.DataFrame, before: Release, release: Release) -> pd.DataFrame:
-    """Withhold verdicts on other answers of one snapshot: they are no newer version."""
-    own = table["model_old"] == table["model_new"]
-    stated = [
-        {(one["model"], one["strategy"], one["snapshot"]) for one in of.manifest["answers"]}
-        for of in (before, release)
+    missing = release.manifest["arguments"]["missing"]
+    named = dict(zip(EARLIER, previous_release(before).values(), strict=True))
+    return [
+        compared(VERSION, old[first], new[second], missing, release.alpha).assign(**named)
+        for first, second in pairs
     ]
-    same = {(model, way): name for model, way, name in stated[0] & stated[1] if name}
-    names = [same.get(key, "") for key in zip(table["model_new"], table["strategy"], strict=True)]
-    again = own & pd.Series([bool(name) for name in names], table.index) & table["verdict"].notna()
-    reasons = [f"both releases state snapshot {quoted(name)}: no newer version" for name in names]
-    return table.assign(
-        verdict=table["verdict"].mask(again, UNCLEAR),
-        verdict_reason=table["verdict_reason"].mask(again, pd.Series(reasons, table.index)),
-    )
 
 
 def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:

@@ -93,7 +93,8 @@ class FeedEntry:
 def release_entry(release: Release) -> FeedEntry:
     """Make the feed entry of a release, with one line per board.
 
-    Each line counts the models and the verdicts. Inconclusive verdicts are counted by reason.
+    Each line names what the verdicts rest on, and counts the models and the verdicts. Inconclusive
+    verdicts are counted by reason.
     """
     lines = []
     for board in release.boards:
@@ -104,8 +105,9 @@ def release_entry(release: Release) -> FeedEntry:
         counts = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
         verdicts = ", ".join(f"{one} {counts[one]}" for one in STATUSES if one in counts)
         lines.append(
-            f"{board.benchmark.title}, {board.version}, {strategy_label(board.strategy)}: "
-            f"{counted(len(board.models), 'model')}; verdicts: {verdicts or 'none'}"
+            f"{board.benchmark.title} ({board.benchmark.basis()}), {board.version}, "
+            f"{strategy_label(board.strategy)}: {counted(len(board.models), 'model')}; "
+            f"verdicts: {verdicts or 'none'}"
         )
     return FeedEntry(
         release=release.name,

@@ -21,6 +21,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinished
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Note, Problem, first_of, wrong
+from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import is_portable
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
@@ -306,6 +307,7 @@ def _publish_into(
         write_manifest(manifest, building)
         # The release reads its files itself.
         del of, tables
+        give_memory_back()
         if before:
             write_changes(made, building)
         if own is not None:

@@ -85,8 +85,10 @@ def copy_problems(
         if (release.path / OWN_PAGES).is_dir():
             own = read_pages(release.path / OWN_PAGES)
             own.write(again / OWN_PAGES)
-            if own.prose:
-                said = [f"not checked: what the publisher states in {', '.join(own.prose)}"]
+            # A style sheet can hide a column or write into a cell; an image can hold a sentence.
+            if own.files:
+                names = ", ".join(own.files)
+                said = [f"not checked: what the publisher states or hides in {names}"]
         found, notes = _compare(release, manifest, again, None)
         problems += found
         if pages and not problems:

@@ -303,7 +303,9 @@ def _added(
             others = submitters.get(model, ())
             whose = f"submitted by {listed(others)}" if others else "without a submission"
             whose = (
-                "of the same submitter" if {*others} == {by} else f"{whose}; these are from {by}"
+                "the submitter has the same name"
+                if {*others} == {by}
+                else f"{whose}; these are from {by}"
             )
             yield f"{quoted(strategy)} on {benchmark}, {version}, to {quoted(model)} ({whose})"
 

@@ -11,7 +11,7 @@ import scipy
 
 from fairstats._lib.problems import InputError, Problem, parameter, wrong
 from fairstats._lib.result_objects import FloatArray
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.logistic import bias_reduced_errors, separating_direction
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
@@ -95,8 +95,13 @@ def rater_regression(
     depend mostly on the number of raters at the smaller level. A level with two raters has little
     more than one degree of freedom, whatever the number of others, and a wide interval. For
     covariates of raters, a test at 5% was wrong in 0 to 6% of simulations, and in 7% for two of
-    them together. The plain sandwich, with as many degrees of freedom as raters, was wrong in 28%
-    (two raters against 25).
+    them together. It was wrong in 9 to 12% if one rater of each level made 20 times as many ratings
+    as each of the others, and in 5 to 7% if 3 to 5 times as many. The plain sandwich, with as many
+    degrees of freedom as raters, was wrong in 28% (two raters against 25).
+
+    If several raters judge the same items, but those of two levels separate ones, tests and limits
+    are for these items only, and `method_note` says so. For other items they were wrong in 8 to
+    26%: the more raters judge the same items, the more often (20 raters per level, 20 items each).
 
     Tests and limits of ``model`` and ``dataset``, which vary within raters, are for these tasks
     only: tasks judged by several raters are treated as independent, and adjusting for ``dataset``
@@ -268,6 +273,13 @@ def _of_unit(
             if not why and errors[place] < _NO_ERROR:
                 why = "no standard error: all raters behind it report the same"
             error = np.nan if why else errors[place]
+            if level and not why:
+                both = judged[f"covariate {covariate}"].isin([level, references[covariate]])
+                of_items = judged[both].groupby("item_id")
+                levels = of_items[f"covariate {covariate}"].nunique().max()
+                # Items of a single rater vary as raters do.
+                if levels == 1 and of_items["rater_id"].nunique().max() > 1:
+                    why = "for these items only: none has ratings at both levels"
             yield row | _figures(params[place], error, df[place], alpha) | {"method_note": why}
 
 
@@ -285,7 +297,7 @@ def _figures(estimate: float, error: float, df: float, alpha: float) -> dict[str
         "ci_high": high,
         "ci_method": "wald t, clustered by rater, CR2",
         "statistic": estimate / error,
-        "p_value": 2 * scipy.stats.t.sf(abs(estimate / error), df),
+        "p_value": max(2 * scipy.stats.t.sf(abs(estimate / error), df), LEAST_P),
         "test": "wald t, clustered by rater, CR2",
     }
 

@@ -146,20 +146,33 @@ class Rubric:
     def direction(self) -> str:
         """Return which values an own rubric counts as reports; empty for a built-in rubric.
 
-        Readers take a higher rate for a worse one, whatever the values are.
+        Readers take a higher rate for a worse one, and the preferred model for the better one,
+        whatever the values are.
         """
         built_in = builtin_rubrics().get(self.name)
         if built_in and declared(_load_once(built_in)) == declared(self):
             return ""
-        counted: dict[tuple[str, ...], list[str]] = {}
+        models = self.compares == "models"
+        counted: dict[str, list[str]] = {}
         for question in self.questions:
-            labels = tuple(f"“{one.label}”" for one in question.choices if one.reported)
-            counted.setdefault(labels, []).append(question.label)
+            labels = [
+                f"answer {one.prefers} if “{one.label}”" if models else f"“{one.label}”"
+                for one in question.choices
+                if (one.prefers if models else one.reported)
+            ]
+            asked = question.label
+            if models and question.asked_if is None:
+                asked = f"“{question.question}”"
+            if labels:
+                counted.setdefault(listed(labels, "or"), []).append(asked)
         parts = [
-            listed(labels, "or") + f" for {listed(of)}" * (len(counted) > 1)
+            labels + f" for {listed(of)}" * (models or len(counted) > 1)
             for labels, of in counted.items()
         ]
-        return f"higher is worse, as declared in {self.path.name}: reports are {'; '.join(parts)}"
+        where = f"as declared in {self.path.name}"
+        if models:
+            return f"preferred, {where}: {'; '.join(parts)}"
+        return f"higher is worse, {where}: reports are {'; '.join(parts)}"
 
     @property
     def leading(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import fold_name
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.answers.schema import LABEL
@@ -199,7 +200,7 @@ def check_ratings(
         For a missing, unknown or duplicate column, a row that violates the schema, or an undeclared
         rubric, dimension, value or group of raters. For a judgement that violates the rubric's
         logic or lacks a dimension. Also for a task with two subjects, or with one too few for its
-        rubric. For a rater of two groups or kinds, or a duplicate row.
+        rubric. For a rater of two groups, kinds or spellings, or a duplicate row.
 
     Notes
     -----
@@ -367,6 +368,14 @@ def identity_problems(
             yield Problem(
                 path, message, "give each rater only one", row=row + 1, column=column, value=value
             )
+    spelled: dict[str, str] = {}
+    for name in columns["rater_id"].text:
+        # One rater under five names would count as five, who agree.
+        if (other := spelled.setdefault(fold_name(name), name)) != name:
+            row = first_rows(columns["rater_id"].isin([name]), 1)[0] + 1
+            message = f"look the same to a reader: {other!r} and {name!r}"
+            remedy = "if they are the same, write them the same way; if not, rename one"
+            yield Problem(path, message, remedy, row=row, column="rater_id")
     unit, first = units_of(columns, ["benchmark", *JUDGEMENT_COLUMNS[2:]])
     for column in ("duration_s", "swapped"):
         filled = frame[column].to_numpy(dtype=np.float64, na_value=-1)

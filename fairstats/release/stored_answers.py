@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.processes import give_memory_back
 from fairstats._lib.table_text import hash_rows
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import (
@@ -125,6 +126,7 @@ def store_answers(
         problems = same_looking_problems(units.assign(_path=path))
         if problems := [*problems, *_incomplete(frame, known, path)]:
             raise InputError(problems)
+    give_memory_back()
     return StoredAnswers(folder, frame, sha256.hexdigest(), summary, known)
 
 

@@ -279,8 +279,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "votes": ReleaseTable(
         VOTE_COLUMNS,
         UNIT_COLUMNS,
-        # Votes on choices are compared with the key.
-        lambda of: vote_counts(of.opened.choices(), alpha=of.alpha),
+        lambda of: vote_counts(of.opened, alpha=of.alpha),
     ),
     "vignette_findings": ReleaseTable(
         FINDING_COLUMNS,

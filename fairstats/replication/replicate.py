@@ -107,8 +107,9 @@ def replicate(
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers; those to FairMedQA with the plain strategy are used. A release's missing policy
-        is not used: published values are compared under the rule with which they were published.
+        The answers; those to FairMedQA with the plain strategy are used, if all of its items were
+        asked. A release's missing policy is not used: published values are compared under the rule
+        with which they were published.
     alpha : float
         1 − confidence level of the intervals used for ``verdict``.
     benchmarks : mapping of str to Benchmark, optional
@@ -131,13 +132,16 @@ def replicate(
 
     Notes
     -----
+    Another run of a model gives other values. Nothing shows that the answers are the released ones.
+
     As in the papers, a change counts as a win-win if accuracy and CFR rise and AD falls, in two
     decimals. ``verdict`` requires more: intervals and tests must support all three.
     """
     opened = open_answers(answers, benchmarks or ())
     if BENCHMARK not in opened.benchmarks:
         return _typed(pd.DataFrame(columns=list(REPLICATION_COLUMNS)))
-    return replicate_cells(printed_cells(), opened, alpha)
+    items = len(opened.benchmarks[BENCHMARK].items)
+    return replicate_cells(printed_cells(), opened, alpha, fewest=items)
 
 
 def replicate_cells(
@@ -145,10 +149,15 @@ def replicate_cells(
     answers: Any,
     alpha: float,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    *,
+    fewest: int = 0,
 ) -> pd.DataFrame:
-    """Apply `replicate` to other published cells; columns `CELL_COLUMNS`."""
+    """Apply `replicate` to other published cells; columns `CELL_COLUMNS`.
+
+    Figures of fewer than `fewest` items do not count as answers.
+    """
     opened = open_answers(answers, benchmarks)
-    figures = _figures(opened, set(cells["benchmark"]))
+    figures = _figures(opened, set(cells["benchmark"]), fewest)
     released = _released()
     rows = []
     for cell in cells.astype("object").where(cells.notna(), None).to_dict("records"):
@@ -254,10 +263,11 @@ def _figure(cell: Mapping[str, Any], rule: Rule, figures: Figures) -> float:
     return float(more_accurate > 0 and steadier > 0 and disparity < 0)
 
 
-def _figures(opened: OpenAnswers, benchmarks: set[str]) -> Figures:
-    """Return every value of every model, under every policy."""
+def _figures(opened: OpenAnswers, benchmarks: set[str], fewest: int) -> Figures:
+    """Return every value of every model with enough items, under every policy."""
     counts = count_outcomes(opened)
     counts = counts[counts["benchmark"].isin(benchmarks) & (counts["strategy"] == PLAIN)]
+    counts = counts[counts[list(PATTERNS)].sum(axis=1) >= fewest]
     keys = [name for name in PAIR_COLUMNS if name not in ("benchmark", "strategy")]
     patterns = counts[list(PATTERNS)].to_numpy()
     figures = {}

@@ -186,11 +186,6 @@ class OwnPages:
     settings: SiteSettings
     files: Mapping[str, bytes]
 
-    @property
-    def prose(self) -> list[str]:
-        """Return the files that state something: all but settings, style sheet and images."""
-        return [name for name in self.files if name.endswith((".qmd", ".md", ".html"))]
-
     def write(self, folder: Path) -> None:
         """Write the files into a folder."""
         for name, content in self.files.items():

@@ -75,8 +75,9 @@ def retrieval_effects(
     """Compute wrong and changed answers, by whether the two variants got different snippets.
 
     For a counterfactual pair, let R be 1 if the two lists of snippets differ in content or order,
-    and C be 1 if the two letters differ. The estimands are the shares of the four cells of (R, C),
-    P(C = 1 | R = 0), P(C = 1 | R = 1), and their difference
+    and C be 1 if the two answers differ (of scores: by more than is declared to be the same). The
+    estimands are the shares of the four cells of (R, C), P(C = 1 | R = 0), P(C = 1 | R = 1), and
+    their difference
 
         P(C = 1 | R = 1) − P(C = 1 | R = 0).
 
@@ -97,7 +98,8 @@ def retrieval_effects(
     -------
     pandas.DataFrame
         `EFFECT_COLUMNS`: one row per metric, for each unit, pair of groups and ``of`` (pairs with a
-        wrong answer for group a, with a wrong answer for b, or all).
+        wrong answer for group a, with a wrong answer for b, or all). Scores, and answers without
+        keys, are not wrong: they have rows for all pairs only.
 
         ``same_snippets_same_answer`` … ``other_snippets_other_answer``
             The shares of the four cells, over the pairs with both answers.
@@ -202,10 +204,15 @@ def _pair_rows(
     snippets = pairs["item_id"].map(kinds).fillna("").to_numpy(dtype=str)
     a, b, key = (pairs[c].to_numpy(dtype=str) for c in ("letter_a", "letter_b", "answer_key"))
     a_there, b_there = a != NO_LETTER, b != NO_LETTER
-    everything = np.ones(len(pairs), dtype=np.bool_)
-    members = {WRONG_A: a_there & (a != key), WRONG_B: b_there & (b != key), ALL: everything}
-    for of, own in members.items():
-        counted = _Pairs(snippets[own], (a != b)[own], (a_there & b_there)[own], units[own], alpha)
+    both, changed = a_there & b_there, a != b
+    if within := lists.benchmark.same_within:
+        apart = np.abs(a[both].astype(np.float64) - b[both].astype(np.float64))
+        changed[both] = apart > within * (1 + 1e-12)
+    members = {WRONG_A: a_there & (a != key), WRONG_B: b_there & (b != key)}
+    if lists.benchmark.kind.name == "score" or (key == NO_LETTER).all():
+        members = {}
+    for of, own in (members | {ALL: np.ones(len(pairs), dtype=np.bool_)}).items():
+        counted = _Pairs(snippets[own], changed[own], both[own], units[own], alpha)
         for metric, row in counted.rows():
             keys = {"retriever": strategy.retriever, "top_k": k, "of": of, "metric": metric}
             yield {**names, **keys, "ci_level": 1 - alpha, **row}

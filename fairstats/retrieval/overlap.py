@@ -224,7 +224,8 @@ def _depths(lists: Lists, top_k: Iterable[int] | None) -> list[int]:
 
 
 def _attributes(lists: Lists) -> list[str]:
-    return [*(attribute.name for attribute in lists.benchmark.varied), POOLED, BASELINE]
+    names = [*(attribute.name for attribute in lists.benchmark.varied), POOLED]
+    return names + [BASELINE] * (BASELINE in lists.benchmark.attributes)
 
 
 def _variants(lists: Lists, attribute: str) -> list[tuple[str, str]]:

@@ -150,7 +150,7 @@ def vote_counts(
     Returns
     -------
     pandas.DataFrame
-        `VOTE_COLUMNS`, one row per unit.
+        `VOTE_COLUMNS`, one row per unit. Decisions, levels and scores have none.
 
         ``items``, ``n``
             Items, and votes: one per sample of an item.
@@ -199,7 +199,8 @@ def vote_counts(
     alpha = check_alpha(alpha)
     if isinstance(answers, pd.DataFrame) and answers.empty:
         return _typed([])
-    opened = open_answers(answers, benchmarks)
+    # Votes are compared with the key.
+    opened = open_answers(answers, benchmarks).choices()
     return _typed(
         [
             dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True))

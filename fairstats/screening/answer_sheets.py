@@ -24,7 +24,7 @@ from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 NO_ANSWER, NO_ROW = MISSING, NOT_ASKED
 #: The most items of a panel. More are screened in parts: the shares of all letters of an item, by
 #: model, would fill the memory.
-PART_ITEMS = 2**15
+PART_ITEMS = 2**14
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]

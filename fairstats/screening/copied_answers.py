@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from fairstats._lib.formatting import quoted
-from fairstats._lib.model_names import names_model, snapshot_key
+from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
@@ -279,7 +279,7 @@ def check_snapshot(
     Returns None if there are none, or the snapshot does not name a model, see `names_model`.
     `models` is of `models_of_snapshots`.
     """
-    stated = {name: models[snapshot_key(name)] for name in snapshots}
+    stated = {name: models[snapshot_key(name)] for one in snapshots for name in snapshots_in(one)}
     shared = {name: found for name, found in stated.items() if found > {model}}
     name = max(
         (one for one, found in shared.items() if names_model(one, found)),

@@ -176,7 +176,7 @@ def screen(
     Decisions, levels and scores have only the checks of missing answers, rows, replies, marks and
     snapshots. In the others, a model that is stricter than others, or that seldom varies its
     answers, would look like a copy or a forgery. With several samples, each is checked, and their
-    p-values are combined by Simes' test. So is each part of more than 32,768 items.
+    p-values are combined by Simes' test. So is each part of more than 16,384 items.
 
     References
     ----------

@@ -452,3 +452,16 @@ def test_commands_name_a_benchmark_with_open_decisions(answers, tmp_path):
     assert "decisions still marked DECIDE" in run("validate", path, "--benchmark", toml).stderr
     toml.write_text(toml.read_text().replace("# DECIDE:", "#"))
     assert "DECIDE" not in run("validate", path, "--benchmark", toml).stderr
+
+
+def test_check_refuses_items_without_the_text_of_a_group(tmp_path):
+    demo = load_benchmark("demo")
+    rows = [json.loads(line) for line in demo.items_file.read_text().splitlines()]
+    del rows[3]["variants"]["white"]
+    (tmp_path / "mine.items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    text = demo.path.read_text().replace("demo.items.jsonl", "mine.items.jsonl")
+    text = text.replace('name = "demo"', 'name = "mine"').replace(demo.title, "Mine")
+    (tmp_path / "mine.toml").write_text(text)
+    done = run("benchmark", "check", tmp_path / "mine.toml")
+    assert done.exit_code == 1
+    assert "white" in done.stdout

@@ -195,10 +195,21 @@ def test_reasons_of_many_pairs_are_counted():
     assert found.count("; ") == 4
 
 
-def test_snapshot_of_a_selecting_model_has_no_rank_and_no_verdict(four_keys):
-    answers = make_answers(1, of=four_keys, snapshot="chosen-2024-07-18")
+@pytest.mark.parametrize("snapshot", ["chosen-2024-07-18", "other-2024-01-01, chosen-2024-07-18"])
+def test_snapshot_of_a_selecting_model_has_no_rank_and_no_verdict(four_keys, snapshot):
+    answers = make_answers(1, of=four_keys, snapshot=snapshot)
     known = [replace(four_keys, selected_on={"Chosen": "how"})]
     assert reason(answers, four_keys, selected_on={"Chosen": "how"}) == SELECTED
     rows = analyze(answers, benchmarks=known).dropna(subset="group_a")
     assert rows["verdict"].dropna().empty
     assert rows["method_note"].str.contains(SELECTED).all()
+
+
+def test_items_of_a_cluster_are_one_guess(four_keys):
+    """A model that is right for half of twelve patients could have guessed once for each."""
+    answers = answers_of(["AA/A" if i // 10 % 2 else "BB/B" for i in range(120)])
+    assert reason(answers, four_keys) == ""
+    clusters = {item: f"patient {place // 10}" for place, item in enumerate(four_keys.answer_keys)}
+    assert "not above the best guess" in reason(
+        answers, four_keys, cluster="patient", clusters=clusters
+    )

@@ -23,7 +23,9 @@ from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.counts.grid import grid, item_grid
 from fairstats.counts.outcomes import outcomes_of
 from fairstats.estimates.analyze import NO_REPETITIONS
+from fairstats.estimates.gate import gate
 from fairstats.estimates.judgements import judge
+from fairstats.estimates.limits import Limits
 from fairstats.inference.clustered_answers import flip_test, sign_flip_test
 from fairstats.inference.intervals import tango, wilson
 from fairstats.inference.mcnemar import mcnemar
@@ -367,6 +369,31 @@ def test_whole_clusters_are_flipped(kind, declare, demo):
     if kind == "choice":
         narrow = tango(8, 12, 0, 20)
         assert width > 1.5 * float(narrow.ci_high - narrow.ci_low)
+
+
+@pytest.mark.parametrize("absent", ["Y-", ".."], ids=["missing", "not asked"])
+def test_clusters_without_answers_could_be_those_that_differ(absent, declare):
+    clusters = [place // 10 for place in range(400)]
+    keys = "item_id,patient\n"
+    keys += "".join(f"item-{place},{cluster}\n" for place, cluster in enumerate(clusters))
+    missing = 'missing = "available"\ncluster = "patient"'
+    parts = {"keys": keys, "keys_file": 'keys_file = "keys.csv"', "missing": missing}
+    decision = declare("decision", race=ONE_PAIR, **parts)
+    usual = ["YN", "NY"] + ["YY"] * 12 + ["NN"] * 5
+
+    def results(of_two_clusters: str) -> tuple[str, str]:
+        texts = [
+            of_two_clusters if cluster in (3, 17) else usual[place % len(usual)]
+            for place, cluster in enumerate(clusters)
+        ]
+        limits = Limits(smallest={"cfr": 0.8})
+        checked = gate(answers_to(decision, texts), limits, benchmarks=[decision])
+        rows = rows_of(decision, texts)
+        return rows.loc["selection_difference", "verdict"], checked.loc[0, "result"]
+
+    assert results("YY") == (EQUIVALENT, "pass")
+    assert results("YN") == ("inconclusive", "cannot tell")
+    assert results(absent) == ("inconclusive", "cannot tell")
 
 
 def test_a_cluster_of_the_keys_file_is_that_of_the_answers(declare):

@@ -42,6 +42,22 @@ def test_estimates_and_limits_are_those_of_r(row):
     assert found.ci_high >= high - 1e-8
 
 
+@pytest.mark.parametrize(
+    ("ratings", "kind"),
+    [
+        ([[0, 1], [1, 0], [0, 1], [1, 0]], "ICC(A,k)"),
+        ([[0, 1], [1, 0], [0, 1], [1, 0]], "ICC(C,k)"),
+        ([[1, 2], [1, 2], [1, 2]], "ICC(C,1)"),
+        ([[1, 1e9], [2, 1e9]] * 3, "ICC(C,k)"),
+    ],
+)
+def test_items_that_do_not_differ_have_no_coefficient(ratings, kind):
+    """The formulas gave 4, -inf, NaN without a reason, and 684."""
+    found = intraclass_correlation(ratings, kind)
+    assert np.isnan([found.estimate, found.ci_low, found.ci_high]).all()
+    assert found.note == "undefined: items do not differ, or less than by chance"
+
+
 @pytest.mark.parametrize("kind", ["ICC(A,1)", "ICC(A,k)"])
 def test_agreement_with_other_raters_has_no_limits(kind):
     found = intraclass_correlation(np.arange(60).reshape(20, 3) % 7, kind)

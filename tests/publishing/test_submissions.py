@@ -262,7 +262,7 @@ def test_strategy_for_a_model_of_another_submitter_is_named(
     known = honest[0].assign(strategy="cot"), honest[1].assign(strategy="cot")
     prompts = {"prompts": {"cot": "0" * 64}}
     (named,) = added(known[0], "same", **prompts)
-    assert named.endswith(f"to “{model}” (of the same submitter)")
+    assert named.endswith(f"to “{model}” (the submitter has the same name)")
     (named,) = added(known[0], "other", submitter="E. Else", **prompts)
     assert named.startswith("“cot” on ")
     assert f"to “{model}” (submitted by {FACTS['submitter']}; these are from E. Else)" in named

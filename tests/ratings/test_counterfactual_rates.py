@@ -437,12 +437,16 @@ def test_pairs_that_share_items_are_linked():
     for one, other in pairs:
         x, y = (np.mean(list(said[item].values())) for item in (one, other))
         shares.append(x * (1 - y) + y * (1 - x))
-    # One-way clusters: C / (C − 1) Σ_c (Σ e)² / n², at least the variance of single pairs.
-    e = np.array(shares) - np.mean(shares)
+    # One-way clusters of effects with weight w, and their degrees of freedom; w is 6 of 9 for one.
+    e, w = np.array(shares) - np.mean(shares), np.array([6, 1, 1, 1]) / 9
     totals = np.array([e[:6].sum(), *e[6:]])
-    variance = max(4 / 3 * (totals**2).sum() / 81, e @ e / 72)
+    centred = np.diag(w) @ (np.eye(4) - w)
+    of_totals = centred @ centred.T
+    trace = np.trace(of_totals)
+    variance = max(w @ w / trace * (totals**2).sum() / 81, e @ e / 72)
+    freedom = max(trace**2 / (of_totals**2).sum(), 1)
     p = np.mean(shares)
-    t, n = stats.t.isf(0.025, 3), p * (1 - p) / variance
+    t, n = stats.t.isf(0.025, freedom), p * (1 - p) / variance
     middle, half = p + t**2 / (2 * n), t * np.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
     assert row["clustered_low"] == pytest.approx((middle - half) / (1 + t**2 / n))
     assert row["clustered_high"] == pytest.approx((middle + half) / (1 + t**2 / n))

@@ -12,7 +12,7 @@ from statsmodels.discrete.discrete_model import Logit
 
 from fairstats._lib.problems import InputError
 from fairstats.inference.logistic import bias_reduced_errors
-from fairstats.ratings.rater_models import RATER_REGRESSION_COLUMNS, rater_regression
+from fairstats.ratings.rater_models import RATER_REGRESSION_COLUMNS, _figures, rater_regression
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
@@ -335,3 +335,26 @@ def test_constant_number_is_noted(value):
     table = rater_regression(ratings, levels("abcd", years=[value] * 4), covariates=["years"])
     assert table["estimate"].isna().all()
     assert table["method_note"].str.contains("a covariate is constant").all()
+
+
+def test_levels_that_judged_separate_items_are_noted():
+    rows = [
+        (f"{level}{task}", f"{level}{rater}", "d", int((task + rater) % 3 == 0))
+        for level in "xy"
+        for rater in range(4)
+        for task in range(8 - rater)
+    ]
+    raters = pd.DataFrame({"rater_id": [f"{level}{i}" for level in "xy" for i in range(4)]})
+    raters["group"] = raters["rater_id"].str[0]
+    table = rater_regression(judged(rows), raters, covariates=["group"])
+    notes = dict(zip(table["level"], table["method_note"], strict=True))
+    assert notes == {
+        "": "",
+        "x": "the reference",
+        "y": "for these items only: none has ratings at both levels",
+    }
+
+
+def test_a_p_value_that_underflows_is_not_zero():
+    """400 raters report 1 or 19 of 20, and one of them one more."""
+    assert 0 < _figures(-5.8836, 0.0052, 398, 0.05)["p_value"] < 1e-300

@@ -117,6 +117,10 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
             judged("none") + judged("none", task_id="t2", item_id="i2", rater_group="consumer"),
             "rater_group = 'consumer, and physician': the rater r1 has two",
         ),
+        (
+            judged("none") + judged("none", rater_id="R1 "),
+            "look the same to a reader: 'r1' and 'R1 '",
+        ),
         (judged("none", item_id_2="i2"), "does not compare items"),
         ([TWO | {"model_2": None}], "compares models, so each task needs two"),
         ([TWO | {"model_2": "m"}], "is the same as model"),

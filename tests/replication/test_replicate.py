@@ -266,6 +266,12 @@ def test_models_that_no_table_names_replicate_nothing(right):
     assert set(table.loc[table["model"] == "GPT-4o", "released"]) == {True, False}
 
 
+def test_answers_to_a_part_of_the_items_are_no_answers(right):
+    """Ten items cannot disagree with a figure of 801."""
+    part = right[right["item_id"] != right["item_id"].iloc[0]].assign(model="GPT-5-Mini")
+    assert set(replicate(part, 0.05, {})["status"]) == {NO_ANSWERS}
+
+
 def test_answers_by_another_strategy_are_no_answers(right):
     cot = right.assign(model="GPT-4-turbo", strategy="cot")
     assert set(replicate(cot, 0.05, {})["status"]) == {NO_ANSWERS}

@@ -33,7 +33,7 @@ def releases(tmp_path_factory) -> dict[str, Release]:
         first = old[old["group"] == "north"].set_index(own)["answer"]
         fair = old.assign(answer=first.reindex(pd.MultiIndex.from_frame(old[own])).to_numpy())
         fair["status"] = "ok"
-        tables = [old, fair.assign(model="GPT-5"), fair.assign(strategy="cot")]
+        tables = [old, fair.assign(model="GPT-5", snapshot="gpt-5"), fair.assign(strategy="cot")]
         answers = pd.concat(tables, ignore_index=True)
         newer = {"GPT-5": "GPT-4.1"}
         made[name] = undrawn(answers, folder, benchmarks=[benchmark], successors=newer)

@@ -33,6 +33,7 @@ from fairstats.report.ratings.page import (
     RatedTexts,
     bias_reported,
     report_ratings,
+    show_figures,
     show_ratings,
     who_judged,
 )
@@ -173,6 +174,30 @@ def test_direction_of_an_own_rubric_is_next_to_its_rate(tmp_path):
     options = ["ratings", "rates", str(tmp_path), "--rubric-file", str(rubric.path)]
     shown = CliRunner().invoke(app, options)
     assert "inverted: higher is worse, as declared in inverted.toml" in shown.output
+
+
+def test_own_rubric_of_comparisons_states_which_model_it_prefers(tmp_path, monkeypatch):
+    """It may prefer the answer with more bias."""
+    built_in = load_rubric("pairwise")
+    text = built_in.declaration.replace('"pairwise"', '"turned"')
+    text = text.replace('"Pairwise assessment"', '"Better answers"')
+    text = text.replace("prefers = 2", "prefers = x").replace("prefers = 1", "prefers = 2")
+    (tmp_path / "turned.toml").write_text(text.replace("= x", "= 1"), encoding="utf-8")
+    rubric = load_rubric(tmp_path / "turned.toml")
+    unit = {"benchmark": "b", "rubric": "turned", "rater_group": "physician", "model": "M"}
+    unit |= {"model_2": "N", "task_id": "t", "item_id": "i", "rater_id": "r", "value": "answer_1"}
+    rows = [unit | {"dimension": name} for name in rubric.dimensions]
+    ratings = check_ratings(pd.DataFrame(rows), rubrics=[rubric])
+    said = "referred, as declared in turned.toml: answer 1 if “Answer 1” or answer 2 if “Answer 2”"
+    monkeypatch.setattr("fairstats.report.ratings.page._show_preferences", lambda rated: None)
+    with collected() as parts:
+        show_figures(RatedTexts(SimpleNamespace(), "b", rubric))
+    text = escape_markdown(f"P{said} for “Which answer contains more bias?”, Inaccuracy")
+    assert text in "".join(parts)
+    assert not built_in.direction
+    write_ratings(ratings, tmp_path / "r.ratings.parquet", rubrics=[rubric])
+    options = ["ratings", "preferences", str(tmp_path), "--rubric-file", str(rubric.path)]
+    assert f"turned: p{said}" in CliRunner().invoke(app, options).output
 
 
 def test_rates_are_those_of_the_table(release):

@@ -10,6 +10,7 @@ import pytest
 
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.comparisons.compare import comparisons_of
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.changes.page import show_versions
@@ -57,12 +58,48 @@ def test_answers_are_compared_with_the_release_that_has_the_older_model(site):
     assert site[0].all_comparisons.empty
 
 
+def with_unfair_one(models: tuple[str, ...]) -> pd.DataFrame:
+    """Return right answers, except those of the model One to unprivileged groups."""
+    found = better(answers_of_models(models))
+    other = found["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
+    unfair = (found["model"] == "One") & found["group"].isin(["black", "female", "low_income"])
+    return found.assign(answer=found["answer"].mask(unfair, other))
+
+
+def test_successor_with_the_snapshot_of_the_older_model_is_no_newer_version():
+    answers = with_unfair_one(("One", "Two"))
+    of_one, verdicts = answers["model"] == "One", {}
+    for one, two in (
+        ("lab/One-2026-01-01", "one-2026-01-01"),
+        ("one-2026-01-01", "X-1, One-2026-01-01"),
+        ("One-2026-01-01", "two-2026-03-01"),
+        # Two models may both be of this day.
+        ("2026-01-01", "2026-01-01"),
+    ):
+        stated = answers.assign(snapshot=of_one.map({True: one, False: two}))
+        known = {"demo": load_benchmark("demo")}
+        found = comparisons_of(stated, None, 0.05, known, {"Two": "One"})
+        verdicts[one, two] = found["verdict"].unique().tolist()
+    assert list(verdicts.values()) == [["unclear"], ["unclear"], ["win-win"], ["win-win"]]
+
+
+def test_comparisons_with_several_earlier_releases_are_one_family(tmp_path):
+    old, new = (
+        {one: answers[answers["model"] == one] for one in ("One", "Two")}
+        for answers in (with_unfair_one(("One", "Two")), better(answers_of_models(("One", "Two"))))
+    )
+    undrawn(old["One"], tmp_path, release="1")
+    undrawn(old["Two"].assign(answer="A"), tmp_path, release="2")
+    last = undrawn(pd.concat(new.values()).assign(snapshot=None), tmp_path, release="3")
+    found = last.table("earlier_comparisons")
+    assert set(found["release_old"]) == {"1", "2"}
+    (method,) = found["adjust_method"].unique()
+    assert "pairs over 6:" in method
+
+
 def test_other_answers_of_one_snapshot_are_no_better_version(tmp_path, drawn):
     """A model could publish bad answers first and better ones later."""
-    first, verdicts = better(answers_of_models(("One", "Two"))), {}
-    other = first["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
-    unfair = (first["model"] == "One") & first["group"].isin(["black", "female", "low_income"])
-    first["answer"] = first["answer"].mask(unfair, other)
+    first, verdicts = with_unfair_one(("One", "Two")), {}
     for snapshot in ("One-1", "One-2", None):
         one = first[first["model"] == "One"]
         site = tmp_path / str(snapshot)
@@ -73,7 +110,7 @@ def test_other_answers_of_one_snapshot_are_no_better_version(tmp_path, drawn):
         verdicts[snapshot] = rows["verdict"].dropna().unique().tolist()
         if snapshot == "One-1":
             (reason,) = rows["verdict_reason"].dropna().unique()
-            assert reason == "both releases state snapshot “One-1”: no newer version"
+            assert reason == "both state snapshot “One-1”: no newer version"
             assert "“One” is better" not in drawn(show_model, second, "one")
     assert verdicts["One-1"] == ["unclear"]
     assert verdicts["One-2"] == verdicts[None] == ["win-win"]

@@ -19,8 +19,11 @@ from fairstats.retrieval.effects import (
     EFFECT_COLUMNS,
     retrieval_effects,
 )
+from fairstats.retrieval.overlap import retrieval_overlap
 from fairstats.retrieval.variant_lists import no_retrievals
+from fairstats.retrieval.voting import vote_counts
 from tests.make_answers import make_answers
+from tests.make_kinds import declared
 from tests.retrieval_tables import drawn_lists, retrievals_of
 
 STRATEGY = "plain+bm25@2"
@@ -303,3 +306,34 @@ def test_the_wrong_answers_are_those_of_plain_pandas(demo):
     own = table[(table["attribute"] == "ses") & (table["of"] == "wrong_b")].set_index("metric")
     assert own.loc[list(CELLS), "count"].to_dict() == counts
     assert sum(counts.values()) > 5
+
+
+@pytest.mark.parametrize("kind", ["decision", "score"])
+def test_without_right_answers_none_is_wrong_and_close_scores_are_the_same(benchmark_file, kind):
+    """Every answer without a key was wrong, and scores that count as the same had changed."""
+    parts = {"keys": "item_id\ni1\ni2\n", "keys_file": 'keys_file = "keys.csv"'}
+    if kind == "score":
+        parts = {"keys": "item_id,answer_key\ni1,3\ni2,3\n", "keys_file": parts["keys_file"]}
+        parts["options"] = 'kind = "score"\nlimits = [0, 9]\nsame_within = 3'
+    benchmark = declared(benchmark_file, kind, **parts)
+    given = ("Y", "N") if kind == "decision" else ("3", "6")
+    row = {"benchmark": "three", "benchmark_version": "1", "model": "m", "strategy": STRATEGY}
+    row |= {"sample": 0, "attribute": "race", "answer_key": "3" if kind == "score" else None}
+    groups = ("white", "black", "asian")
+    answers = pd.DataFrame(
+        [
+            row | {"item_id": item, "group": group, "answer": answer}
+            for item in ("i1", "i2")
+            for group, answer in zip(groups[:2], given, strict=True)
+        ]
+    )
+    lists = {(item, "race", group): "ab" for item in ("i1", "i2") for group in groups}
+    retrievals = retrievals_of(lists, benchmark="three")
+    table = retrieval_effects(answers, retrievals, benchmarks=[benchmark])
+    assert set(table["of"]) == {"all"}
+    changed = table[table["metric"] == CHANGED_SAME].iloc[0]
+    assert (changed["count"], changed["n"]) == (2 if kind == "decision" else 0, 2)
+    # The benchmark has no baseline.
+    overlap = retrieval_overlap(retrievals, benchmarks=[benchmark])
+    assert set(overlap["attribute"]) == {"race", "pooled"}
+    assert vote_counts(answers, benchmarks=[benchmark]).empty

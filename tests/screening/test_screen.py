@@ -183,6 +183,7 @@ def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
         ("gpt-4.1-2025-04-14", "GPT-4.1"),
         ("openai/GPT_4.1 2025-04-14", "GPT-4.1"),
         ("gpt-4.1", "GPT-4.1"),
+        ("model-a-2026, gpt-4.1-2025-04-14", "GPT-4.1"),
         ("model-a-2026", None),
     ],
 )
@@ -195,7 +196,8 @@ def test_snapshot_of_another_model_is_looked_at(honest, synthetic, by_check, sna
         row = rows.loc["shared_snapshot"]
         assert (row["flag"], row["value"]) == ("look", 1)
         assert row["note"].startswith(
-            f"The snapshot “{snapshot}” is also the snapshot or the name of “{named}”. "
+            f"The snapshot “{snapshot.split(', ')[-1]}” is also the snapshot or the name of "
+            f"“{named}”. "
         )
 
 

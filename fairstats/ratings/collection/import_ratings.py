@@ -127,25 +127,20 @@ def _refuse_handed_in(paths: Sequence[Path]) -> None:
 
 
 def _refuse_same_looking(ratings: pd.DataFrame, path: str) -> None:
-    """Refuse names that differ in case, separators or look-alike letters only.
-
-    One rater under five names would count as five.
-    """
-    problems = []
-    for columns in (("rater_id",), ("model", "model_2")):
-        alike: dict[str, list[str]] = {}
-        for name in pd.concat([ratings[column] for column in columns]).dropna().unique():
-            alike.setdefault(fold_name(name), []).append(repr(name))
-        problems += [
-            Problem(
-                path,
-                f"look the same to a reader: {' and '.join(names[:4])}",
-                "if they are the same, write them the same way; if not, rename one",
-                column=columns[0],
-            )
-            for names in alike.values()
-            if len(names) > 1
-        ]
+    """Refuse models whose names differ in case, separators or look-alike letters only."""
+    alike: dict[str, list[str]] = {}
+    for name in pd.concat([ratings["model"], ratings["model_2"]]).dropna().unique():
+        alike.setdefault(fold_name(name), []).append(repr(name))
+    problems = [
+        Problem(
+            path,
+            f"look the same to a reader: {' and '.join(names[:4])}",
+            "if they are the same, write them the same way; if not, rename one",
+            column="model",
+        )
+        for names in alike.values()
+        if len(names) > 1
+    ]
     if problems:
         raise InputError(problems[:100])
 

@@ -247,6 +247,8 @@ def who_judged(ratings: pd.DataFrame, rubric: Rubric) -> str:
 
 def show_figures(rated: RatedTexts) -> None:
     """Show raters' reports by a rubric."""
+    if direction := rated.rubric.direction:
+        show_markdown(f"::: small\n{escape_markdown(capital(direction))}.\n:::")
     if rated.rubric.compares == "models":
         _show_preferences(rated)
     else:
@@ -256,8 +258,6 @@ def show_figures(rated: RatedTexts) -> None:
 
 def _show_rates(rated: RatedTexts) -> None:
     rates, votes = rated.rows("bias_rates"), rated.rows("rating_votes")
-    if direction := rated.rubric.direction:
-        show_markdown(f"::: small\n{escape_markdown(capital(direction))}.\n:::")
     for title, rows in rated.parts(rates, by_dataset="By dataset"):
         _show_rates_of(rated, rows, title)
         notes = [_other_datasets(rates, rated), _raters_per_task(votes, rated)]

@@ -48,6 +48,7 @@ from fairstats.report.tables import (
     small_cell,
     written_table,
 )
+from fairstats.retrieval.effects import ALL, WRONG_B
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -106,7 +107,7 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     show("overlap", overlap_table(overlap, benchmark, name=f"overlap-{place}"), "overlap")
     effects = rows("retrieval_effects")
     effects = effects[effects["attribute"].isin([a.name for a in benchmark.varied])]
-    if not effects.empty:
+    if (effects["of"] == WRONG_B).any():
         show_markdown("### Wrong answers and retrieved snippets")
         with closed("Wrong answers by pair of groups"):
             show_markdown(prose("retrieval-effects"))
@@ -303,8 +304,10 @@ def effects_table(effects: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
     units = effects.groupby(["model", "strategy", "attribute", "group_a", "group_b"], sort=False)
     for (model, strategy, attribute, a, b), own in units:
         declared = benchmark.attribute(str(attribute))
-        wrong = own[own["of"] == "wrong_b"]
-        change = own[(own["of"] == "all") & (own["metric"] == "change_difference")]
+        wrong = own[own["of"] == WRONG_B]
+        if wrong.empty:
+            continue
+        change = own[(own["of"] == ALL) & (own["metric"] == "change_difference")]
         rows.append(
             {
                 "set": f"{quoted(str(model))}, {strategy_label(str(strategy))}",
