@@ -54,6 +54,21 @@ print(*sorted(others & set(sys.modules)))
     assert done.stdout.strip() == ""
 
 
+def test_checking_a_table_with_a_fault_loads_no_spark():
+    code = """
+import sys, warnings
+warnings.simplefilter("error", FutureWarning)
+import fairstats
+from fairstats.answers.schema_checks import check_answers
+try:
+    check_answers(fairstats.example_answers().assign(answer=" A"))
+except fairstats.InputError:
+    print("pyspark.pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_the_description_has_no_relative_link(wheel):
     with zipfile.ZipFile(wheel) as opened:
         (name,) = (one for one in opened.namelist() if one.endswith("dist-info/METADATA"))

@@ -28,7 +28,7 @@ from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.benchmarks.declaration import Benchmark, is_number
+from fairstats.benchmarks.declaration import Benchmark, folded, is_number
 from fairstats.benchmarks.refusals import is_no_answer, is_refusal
 from fairstats_collectors.import_guards import Guards, field_value, from_field, named_column
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
@@ -67,7 +67,7 @@ def import_table(
         The mapping: the name of a file in ``data/importers``, or the path of another TOML file.
     checked : bool
         Whether the answers belong to a declared benchmark. If not, the fields of each record are
-        returned as texts, to propose a benchmark from them.
+        returned as texts, with their rows in the files as index, to propose a benchmark from them.
     **given
         See `fairstats_collectors.import_mapping.Given`. Columns of the same name need no mapping;
         the file's other columns are ignored.
@@ -102,7 +102,7 @@ def import_table(
     if checked:
         return imported(files, read, mapped)
     frames = [_fields(path, mapped.records(read(path, mapped), path), mapped) for path in files]
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames)
 
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
@@ -119,7 +119,8 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
         if row.get("answer") is None and "answer_raw" in row:
             row["answer"] = row["answer_raw"]
         rows.append(row)
-    return pd.DataFrame(rows, dtype=object)
+    # Problems found later name the rows of the file.
+    return pd.DataFrame(rows, index=[record.row for record in kept], dtype=object)
 
 
 def _table_files(paths: Paths, declared: MappingFile) -> list[Path]:
@@ -190,7 +191,7 @@ def imported(
     if problems := list(guards.problems()):
         raise InputError(problems)
     guards.notes()
-    joined["collector"] = guards.collector
+    joined["collector"] = guards.collectors(joined)
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
 
@@ -237,6 +238,10 @@ def _file_answers(
         raise InputError(problems)
     rows: list[dict[str, Any]] = []
     for record in kept:
+        if len(problems) >= REPORTED_LINES:
+            message = f"rows from {record.row} on were not checked"
+            problems.append(Problem(record.path or str(path), message, "correct these first"))
+            break
         row, wrong = _row(record, mapped)
         limits.keep(row)
         rows.append(row)
@@ -244,8 +249,6 @@ def _file_answers(
             where = named_column(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
-        if len(problems) >= REPORTED_LINES:
-            break
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
@@ -345,7 +348,9 @@ def _untold(
             remedy = f"{benchmark.name} has no such item; give the benchmark that has it"
             yield "item_id", str(row["item_id"]), "unknown item", remedy
         elif column == "attribute" and row["group"] not in groups:
-            meant = keyword("values", {"group": {"THEIRS": "OURS"}})
+            alike = [one for one in groups if folded(one) == folded(str(row["group"]))]
+            pair = {str(row["group"]): alike[0]} if alike else {"THEIRS": "OURS"}
+            meant = keyword("values", {"group": pair})
             remedy = f"{benchmark.name} declares {', '.join(groups)}; use {meant}"
             yield "group", str(row["group"]), "unknown group", remedy
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -49,8 +49,8 @@ class Guards:
         The files.
     given_as : dict
         The options that the files have for each option that translated values make of them.
-    told : Counter
-        How often each column, text and meaning was translated.
+    told : dict
+        How often each column, text and meaning was translated, by model and strategy.
     called : dict
         What the files call each model and strategy.
     origins : Counter
@@ -66,7 +66,9 @@ class Guards:
     mapped: Mapped
     paths: list[str] = field(default_factory=list)
     given_as: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    told: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    told: dict[tuple[str, str], Counter[tuple[str, str, str]]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
     called: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     origins: Counter[str] = field(default_factory=Counter)
     right: int = 0
@@ -90,7 +92,8 @@ class Guards:
             of_key = mapped.fields_of(record, "answer_key")
             for column, names in both.items():
                 names |= mapped.sources_of(record, column) & of_key
-            self._translate(record)
+            if (answer := mapped.translated(field_value(record, "answer", mapped))) is not None:
+                self.given_as[answer[1]].add(answer[0])
             for column in ("model", "item_id"):
                 value = field_value(record, column, mapped)
                 if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
@@ -105,12 +108,9 @@ class Guards:
         for (of, row), (place, value) in totals.items():
             yield Problem(of or str(path), message, remedy, row=row, column=place, value=value)
 
-    def _translate(self, record: Record) -> None:
-        """Count the values of a record that are translated."""
+    def _translations(self, record: Record) -> Iterator[tuple[str, str, str]]:
+        """Yield the values of a record that are translated: column, text and meaning."""
         mapped = self.mapped
-        value = field_value(record, "answer", mapped)
-        if (answer := mapped.translated(value)) is not None:
-            self.given_as[answer[1]].add(answer[0])
         for column in _TOLD:
             told = mapped.values.get(column)
             if not told or column in mapped.constants:
@@ -120,7 +120,7 @@ class Guards:
             texts = {str(field_value(record, name, mapped)) for name in names}
             for text in texts & told.keys():
                 if mapped.benchmark.named(text) != told[text] and text != told[text]:
-                    self.told[column, text, told[text]] += 1
+                    yield column, text, told[text]
 
     def check(self, kept: Sequence[Record], answers: pd.DataFrame) -> None:
         """Count answers by where they are from; look for keys in place of answers."""
@@ -128,8 +128,10 @@ class Guards:
             for record, name in zip(kept, answers[column], strict=True):
                 if isinstance(text := field_value(record, column, self.mapped), str | int | float):
                     self.called[column, name].add(plain_number(text))
-        own = zip(kept, answers["attribute"], answers["group"], strict=True)
-        for record, attribute, group in own:
+        names = (answers[name] for name in ("model", "strategy", "attribute", "group"))
+        for record, model, strategy, attribute, group in zip(kept, *names, strict=True):
+            told = self.told[model, strategy]
+            told.update(self._translations(record))
             origin = self._of_answer(record)
             # Columns of groups hold answers too, and importers fill the fields of these names.
             if not record.columns and origin.isdisjoint(("answer", "answer_raw")):
@@ -138,7 +140,7 @@ class Guards:
             label = self.mapped.benchmark.attributes[attribute].groups[group]
             # "black" is a word of "Answer black", and not of "white_run2".
             if not any(_words(name) <= _words(text) for name in (group, label)):
-                self.told["group", text, group] += 1
+                told["group", text, group] += 1
         if "answer_key" not in answers:
             return
         right = (answers["answer"] == answers["answer_key"]).fillna(False)
@@ -200,10 +202,10 @@ class Guards:
             if len(given) > 1:
                 message = f"{column} {name!r} is {listed(sorted(given))} in the files"
                 warnings.warn(message, Note, stacklevel=2)
-        if self.told:
+        if told := sum(self.told.values(), Counter[tuple[str, str, str]]()):
             texts = [
                 f"{column} {text!r} → {meant or 'missing'} ({counted(count, 'row')})"
-                for (column, text, meant), count in sorted(self.told.items())
+                for (column, text, meant), count in sorted(told.items())
             ]
             warnings.warn(f"translated: {first_of(texts, _MOST_TOLD)}", Note, stacklevel=2)
         if self._all_right:
@@ -214,12 +216,15 @@ class Guards:
                 stacklevel=2,
             )
 
-    @property
-    def collector(self) -> str:
-        """Return the importer's name, with the translations of its answers."""
+    def collectors(self, answers: pd.DataFrame) -> list[str]:
+        """Return the importer's name for each answer, with the translations of its answer set."""
+        names = {of: self._with(told) for of, told in self.told.items()}
+        return [names[of] for of in zip(answers["model"], answers["strategy"], strict=True)]
+
+    def _with(self, translations: Iterable[tuple[str, str, str]]) -> str:
         told = [
             f"{column} {text} → {meant or 'missing'}"
-            for column, text, meant in self.told
+            for column, text, meant in translations
             if column in _TOLD
         ]
         if not told:

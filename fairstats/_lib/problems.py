@@ -23,7 +23,7 @@ class Problem:
     remedy : str
         The remedy.
     row : int, optional
-        The data row, counted from 1 (without a CSV file's header line).
+        The data row, counted from 1 (without a CSV file's header line); of a workbook, the sheet's.
     column : str, optional
         The column.
     value : str, optional

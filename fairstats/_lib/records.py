@@ -65,7 +65,8 @@ class Record:
     Parameters
     ----------
     row : int
-        Its position, counted from 1: the line, the row or the sample.
+        Its position, counted from 1: the line, the row or the sample. In a workbook, the first row
+        of the data is 2, as a spreadsheet shows it.
     fields : dict
         Its fields by name; fields may be nested.
     columns : Mapping[str, str]
@@ -343,11 +344,11 @@ def xlsx_records(path: Path) -> list[Record]:
         _check_columns(path, list(columns.values()))
         records: list[Record] = []
         characters = 0
-        for number, cells in enumerate(rows, start=1):
+        for number, cells in enumerate(rows, start=2):
             fields = dict.fromkeys(columns.values())
             for place, name in columns.items():
                 fields[name] = _value(cells[place]) if place < len(cells) else None
-            if number == 1 and _below_title(cells, columns):
+            if number == 2 and _below_title(cells, columns):
                 message = "has values in columns that the header does not name"
                 remedy = f"delete the rows above the header; {_ONE_ROW}"
                 raise InputError([Problem(str(path), message, remedy, row=number)])
@@ -357,8 +358,7 @@ def xlsx_records(path: Path) -> list[Record]:
                 raise InputError([Problem(str(path), message, "split it into several files")])
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
-    # The first row of the data is the sheet's second.
-    if unseen := [one.row for one in records if one.row + 1 in hidden]:
+    if unseen := [one.row for one in records if one.row in hidden]:
         message = "is hidden, by hand or by a filter"
         remedy = "delete it, or unhide it and clear the filter if it has answers"
         raise InputError([Problem(str(path), message, remedy, row=row) for row in unseen])

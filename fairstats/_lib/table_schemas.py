@@ -178,10 +178,11 @@ class TableSchema:
         frame = frame.assign(**empty)
         if self.allows(frame):
             return frame, []
+        schema = self.to_pandera()
         from pandera.errors import SchemaErrors
 
         try:
-            return self.to_pandera().validate(frame, lazy=True), []
+            return schema.validate(frame, lazy=True), []
         except SchemaErrors as error:
             cells = frame if given is None else given
             return frame, self._problems(error.failure_cases, cells, path, of_row)
@@ -234,6 +235,7 @@ def _pandera() -> ModuleType:
     if hide:
         sys.modules[hidden] = None  # type: ignore[assignment]
     try:
+        import pandera.backends.pandas.builtin_checks
         import pandera.pandas
     finally:
         if hide:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -26,7 +27,8 @@ def complete_answers(
     ----------
     table : pandas.DataFrame
         At least the columns ``item_id`` and ``group``. A row that has a group but no attribute,
-        although others have one, is an answer for every attribute.
+        although others have one, is an answer for every attribute. The index has the rows of the
+        file, for problems.
     benchmark : str, optional
         The benchmark, if the table has no such column.
     attribute : str
@@ -70,6 +72,7 @@ def complete_answers(
     }
     table = table.assign(**{k: v for k, v in defaults.items() if k not in table})
     table = _for_every_attribute(table)
+    rows, table = table.index, table.reset_index(drop=True)
     answer = table["answer"] if "answer" in table else pd.Series(None, table.index, dtype=object)
     table["answer"] = answer.map(_short)
     table["status"] = table["answer"].notna().map({True: "ok", False: "unparsed"})
@@ -77,7 +80,10 @@ def complete_answers(
     # Repeats are numbered: whether they are duplicates is not decided here.
     table["sample"] = table.astype(dict.fromkeys(keys, str)).groupby(keys).cumcount()
     kept = [*KEY_COLUMNS, "answer", "status", *({"answer_key", "cluster"} & set(table))]
-    checked = check_answers(table[kept], path=source)
+    try:
+        checked = check_answers(table[kept], path=source)
+    except InputError as error:
+        raise InputError([_in_file(one, rows) for one in error.problems]) from None
     return checked.assign(**{c: table[c] for c in table if c not in ANSWERS.columns})
 
 
@@ -99,14 +105,18 @@ def of_benchmark(answers: pd.DataFrame, benchmark: str | None) -> pd.DataFrame:
     return kept
 
 
+def _in_file(problem: Problem, rows: pd.Index) -> Problem:
+    return problem if problem.row is None else replace(problem, row=int(rows[problem.row - 1]))
+
+
 def _for_every_attribute(table: pd.DataFrame) -> pd.DataFrame:
     """Repeat the rows without an attribute for each attribute; as references, they come first."""
     shared = table["attribute"].isna() & table["group"].notna()
     names = table.loc[~shared, "attribute"].dropna().unique()
     if not len(names):
-        return table.reset_index(drop=True)
+        return table
     repeated = [table[shared].assign(attribute=name) for name in names if shared.any()]
-    return pd.concat([*repeated, table[~shared]], ignore_index=True)
+    return pd.concat([*repeated, table[~shared]])
 
 
 def _short(value: Any) -> str | None:

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, keyword
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     POOLED,
+    folded,
     is_number,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
@@ -171,6 +172,7 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
             (about, {"kind": "score"}),
             (f"{DECIDE}: the lowest and the highest possible score.", {"limits": [low, high]}),
             (f'{DECIDE}: what a higher score means, e.g. "more suitable".', {"higher": ""}),
+            _WORSE,
         )
         return _Kind("score", entries)
     if texts and all(map(_ODD_NUMBER.fullmatch, texts)):
@@ -184,17 +186,32 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         remedy = f"use 2 to {MOST_WORDS} options or numbers; map answer to the column with these"
         raise InputError([Problem(source, message, remedy, column="answer")])
     if keyed:
-        entry = (f"The options in the answers and keys.{note}", {"options": sorted(texts)})
-        return _Kind("choice", ((about, {"kind": "choice"}), entry))
+        options = sorted(texts)
+        of = f"The options in the answers and keys.{note}{_order(options)}"
+        return _Kind("choice", ((about, {"kind": "choice"}), (of, {"options": options})))
     return _decision(texts, about, note)
 
 
+_WORSE = (
+    f"{DECIDE}: the end that --missing incorrect gives to missing answers.",
+    {"worse": "lowest"},
+)
 # Without the option A, letters beyond this one are short for words, such as Y and N.
 _LAST_LETTER = "J"
 _ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
 
 _KIND_WORDS = """Kinds: choice (one option is right), decision
-(some options are favourable), level (ordered options) or score (a number)."""
+(some options are favourable), level (ordered options) or score (a number).
+If you change it, add favourable for decisions, higher and worse for levels, and limits,
+higher and worse for scores."""
+
+
+def _order(options: Sequence[str]) -> str:
+    """Return the comment on the order of words, which counts if they are levels."""
+    if len(options) < 3:
+        return ""
+    places = ", ".join(f"{place} = {text}" for place, text in enumerate(options, start=1))
+    return f"\n{DECIDE}: for levels, the order (proposed: {places})."
 
 
 def _options_in(answers: pd.DataFrame) -> dict[str, str]:
@@ -272,7 +289,7 @@ def _decision(texts: Sequence[str], about: str, note: str) -> _Kind:
     options = [*good[:1], *sorted(set(texts) - set(good[:1]))]
     entries = (
         (about, {"kind": "decision"}),
-        (f"The options in the answers.{note}", {"options": options}),
+        (f"The options in the answers.{note}{_order(options)}", {"options": options}),
         (f"{DECIDE}: the options that are good for the person.", {"favourable": good[:1]}),
     )
     return _Kind("decision", entries)
@@ -290,6 +307,7 @@ def _level(numbers: Sequence[float], about: str) -> _Kind:
         (about, {"kind": "level"}),
         (f"{DECIDE}: the levels in order; add those at the ends.{note}", {"options": options}),
         (f'{DECIDE}: what a higher level means, e.g. "less urgent".', {"higher": ""}),
+        _WORSE,
     )
     return _Kind("level", entries)
 
@@ -364,6 +382,12 @@ def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterat
         elif name == BASELINE and (others := set(rows["group"]) - {"original", NEUTRALIZED}):
             remedy = f"use original and {NEUTRALIZED}, or another name for the attribute"
             yield problem("is not a variant of the baseline", remedy, "group", min(others))
+        alike: dict[str, str] = {}
+        for group in rows["group"].value_counts().index:
+            if (first := alike.setdefault(folded(_label(group)), group)) != group:
+                message = f"differs from {first!r} in case, blanks or _ only"
+                remedy = f"make them one, e.g. with {keyword('values', {'group': {group: first}})}"
+                yield problem(message, remedy, "group", group)
 
 
 def _entries(

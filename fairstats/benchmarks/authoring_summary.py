@@ -14,7 +14,7 @@ from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.authoring import DECIDE
 from fairstats.benchmarks.benchmark_files import toml_value
-from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark
+from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark, is_number
 
 _TABLE = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
@@ -76,12 +76,18 @@ def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
         good = ", ".join(benchmark.favourable)
         yield f"kind decision: an answer is one of {', '.join(named)}; favourable: {good}"
     else:
-        low, high = benchmark.limits
-        what = f"one of {', '.join(named)}" if named else f"a number from {low:g} to {high:g}"
-        more = f"more means {benchmark.higher}" if benchmark.higher else "not declared: higher"
-        yield f"kind {kind}: an answer is {what}; {more}"
+        low, high = (f"{end:g}" for end in benchmark.limits)
+        of_words = bool(named) and not all(map(is_number, benchmark.options))
+        if of_words:
+            named = [f"{place} = {one}" for place, one in enumerate(named, start=1)]
+            low, high = named[0], named[-1]
+        what = f"one of {', '.join(named)}" if named else f"a number from {low} to {high}"
+        more = f"; more means {benchmark.higher}" * bool(benchmark.higher)
+        yield f"kind {kind}: an answer is {what}{more}"
+        if of_words and len(named) > 2 and [*benchmark.options] == sorted(benchmark.options):
+            yield "levels are in alphabetical order; correct options if they are not ordered so"
         end = low if benchmark.worse == "lowest" else high
-        yield f"worse: {benchmark.worse}; with --missing incorrect, a missing answer is {end:g}"
+        yield f"worse: {benchmark.worse}; with --missing incorrect, a missing answer is {end}"
         if kind == "score":
             near = f"answers up to {benchmark.same_within:g} apart"
             near = near if benchmark.same_within else "only equal answers"
@@ -134,6 +140,8 @@ def _marked(benchmark: Benchmark) -> list[int]:
 
 
 def _left_out(benchmark: Benchmark) -> Iterator[str]:
+    if benchmark.kind.numeric and not benchmark.higher:
+        yield f"not declared: higher (what a higher {benchmark.kind.name} means)"
     if not benchmark.selected_on:
         yield "not declared: selected_on (models that took part in selecting the items)"
     if benchmark.same_variants_odds_ratio is None:

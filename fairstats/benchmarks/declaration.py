@@ -313,6 +313,13 @@ class Benchmark:
         return level_values(self.options)
 
     @property
+    def scale(self) -> str:
+        """Return the ends of the scale; of words, the number of each, which their order gives."""
+        if all(map(is_number, self.options)):
+            return "{:g} to {:g}".format(*self.limits)
+        return ", ".join(f"{number:g} = {option}" for option, number in self.values.items())
+
+    @property
     def has_pairs(self) -> bool:
         """Whether there are groups to compare; if not, only models and strategies are."""
         return any(attribute.pairs for attribute in self.attributes.values())
@@ -461,7 +468,7 @@ class Benchmark:
         used = declared if margin is None else self.kind.shown_margin(margin)
         of_margin = f"equivalence margin ±{used} {self.kind.unit}"
         if self.kind.numeric:
-            of_margin += " on a scale of {:g} to {:g}".format(*self.limits)
+            of_margin += f" on a scale of {self.scale}"
         of_margin += f" (declared: ±{declared})" * (used != declared)
         return "; ".join([f"declaration {self.hash}, {of_margin}", *self.own_thresholds])
 

@@ -254,8 +254,9 @@ def compare(
     print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
     if not (as_json or as_csv or all(map(_is_released, paths))):
         both = " and ".join(dict.fromkeys((old, new)))
-        note = f"{both} are answers from your files: no release has them, and nobody screened them."
-        typer.echo(f"{printable(note)} `fairstats screen` does.", err=True)
+        note = f"{both} are answers from your files, not from a release. "
+        note += "They are not screened here; `fairstats screen` does."
+        typer.echo(printable(note), err=True)
 
 
 def _is_released(path: Path) -> bool:

@@ -149,7 +149,7 @@ def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
     from fairstats.benchmarks.table_layout import recognise_layout
 
     before = {name: mapped[name] for name in ("where", "split", "constants")}
-    table = import_files("table", paths, None, {}, checked=False, **before)
+    table = import_files("table", paths, None, {}, checked=False, **before).reset_index(drop=True)
     given = typed_pairs("--map", mapped["columns"])
     return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
 
@@ -178,7 +178,9 @@ def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
         "group": len(answers[["attribute", "group"]].drop_duplicates()),
     }
     shown = ", ".join(counted(count, noun) for noun, count in counts.items())
-    typer.echo(f"Read: {shown}; attribute {', '.join(answers['attribute'].unique())}", err=True)
+    names = answers["attribute"].unique()
+    named = "" if list(names) != ["group"] else " (--attribute gives it another name)"
+    typer.echo(f"Read: {shown}; attribute {', '.join(names)}{named}", err=True)
     if layout.left_out:
         left = first_of([f"{name} ({holds})" for name, holds in layout.left_out.items()], 8)
         remedy = (

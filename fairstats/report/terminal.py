@@ -27,6 +27,8 @@ _LESS = (
 )  # fmt: skip
 #: Width to which a terminal wraps the texts of other tables.
 _LONG_TEXT = 36
+#: The same in a file or a pipe.
+_SENTENCE = 100
 #: Width to which a narrow terminal wraps the names of pairs before it leaves out columns.
 _PAIR = 24
 
@@ -34,14 +36,11 @@ _PAIR = 24
 def print_estimates(estimates: pd.DataFrame) -> None:
     """Print the main figures of each pair, and the options that give the others."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        # A file has room for everything.
-        console = Console(width=1000)
+    # A file has room for everything.
+    console = _console(1000)
     left_out: dict[str, None] = {}
     for (name, version, *own), unit in estimates.groupby(list(UNIT_COLUMNS), sort=False):
         policy = unit["missing"].iloc[0]
@@ -171,17 +170,18 @@ def print_table(table: pd.DataFrame) -> None:
     }
     if shared and not columns:
         return
-    # Do not cut off text in a file or a pipe.
+    # In a file or a pipe, only sentences are wrapped.
     whole = console.width == 2 * _WIDTH
-    for block in _blocks(table, columns, console.width):
+    longest = _SENTENCE if whole else _LONG_TEXT
+    for block in _blocks(table, columns, console.width, longest):
         shown = Table()
         for name in block:
             numeric = pd.api.types.is_numeric_dtype(table[name])
             shown.add_column(
                 name,
                 justify="right" if numeric else "left",
-                no_wrap=whole,
-                max_width=None if whole else _LONG_TEXT,
+                no_wrap=whole and max(map(len, columns[name])) <= longest,
+                max_width=longest,
             )
         for row in zip(*(columns[name] for name in block), strict=True):
             shown.add_row(*map(escape, row))
@@ -189,13 +189,13 @@ def print_table(table: pd.DataFrame) -> None:
 
 
 def _blocks(
-    table: pd.DataFrame, columns: Mapping[str, Sequence[str]], width: int
+    table: pd.DataFrame, columns: Mapping[str, Sequence[str]], width: int, longest: int
 ) -> list[list[str]]:
     """Divide columns into tables that fit; each begins with the texts that name its rows."""
     from rich.cells import cell_len
 
     room = {
-        name: 3 + min(max(map(cell_len, [str(name), *texts])), _LONG_TEXT)
+        name: 3 + min(max(map(cell_len, [str(name), *texts])), longest)
         for name, texts in columns.items()
     }
     names = list(takewhile(lambda name: not pd.api.types.is_numeric_dtype(table[name]), columns))
@@ -217,7 +217,8 @@ def _console(width: int) -> Console:
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=width)
+    given = console.is_terminal or "COLUMNS" in os.environ
+    return console if given else Console(width=width)
 
 
 def _text(name: str, value: object) -> str:

@@ -55,9 +55,9 @@ ITEMS, ITEMS_SAME_MODEL = 0.2, 0.7
 MOSAIC_LIMIT = 0.35
 #: What to ask about answers that are those of another model.
 RELATED_MODELS = (
-    "Is it a fine-tuned, quantised or re-hosted copy of the same model, one model under two names "
-    "or made of several, or do both read the same retrieved texts? If so, declare that in the "
-    "submission. If not, are there wrong keys that neither follows?"
+    "Is it another version of the same model, a fine-tuned, quantised or re-hosted copy, one model "
+    "under two names or made of several, or do both read the same retrieved texts? If so, is that "
+    "declared? If it is none of these, are there wrong keys that neither follows?"
 )
 #: What to ask about two answer sets of one model that are almost the same.
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"

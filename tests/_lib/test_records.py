@@ -8,11 +8,14 @@ import zipfile
 import openpyxl
 import pandas as pd
 import pytest
+from fairstats_collectors import import_answers
 from fairstats_collectors.import_answers import import_table
+from typer.testing import CliRunner
 
 from fairstats._lib import records
 from fairstats._lib.problems import InputError
 from fairstats._lib.records import csv_records, xlsx_records
+from fairstats.cli import app
 
 HEADER = ["case", "white", "black", "total"]
 ROWS = [["demo-01", "C", "A", 3], ["demo-02", "A", None, 4]]
@@ -58,8 +61,8 @@ def test_long_workbook_needs_no_wide_columns(book):
 def test_empty_rows_and_unnamed_columns_are_ignored(book):
     path = book([" case ", None, "n", None], ["x", "lost", 1.0], [], ["y", None, 2.5])
     assert [(r.row, r.fields) for r in xlsx_records(path)] == [
-        (1, {"case": "x", "n": 1}),
-        (3, {"case": "y", "n": 2.5}),
+        (2, {"case": "x", "n": 1}),
+        (4, {"case": "y", "n": 2.5}),
     ]
 
 
@@ -72,7 +75,22 @@ def test_formula_is_refused_only_in_used_cells(book):
 
     assert len(import_table(book(HEADER, *ROWS, change=total), **GIVEN)) == 4
     path = book(HEADER, *ROWS, change=answer)
-    refused(path, r"row 2: black: is a formula, not a value; replace it with its value")
+    refused(path, r"row 3: black: is a formula, not a value; replace it with its value")
+
+
+def test_rows_of_a_workbook_are_numbered_as_the_spreadsheet_shows_them(book):
+    """The header is row 1; and `init` named the rows of the table that it made."""
+    refused(book(HEADER, ROWS[0], ["demo-02", "C", "Z", 4]), r"row 3: black = 'Z'")
+    path = book(["item_id", "a", "b"], ["demo-01", "yes", "no"], ["demo\x7f", "no", "yes"])
+    done = CliRunner().invoke(app, ["benchmark", "init", str(path), "--wide", "a=a,b=b"])
+    assert "row 3: item_id = 'demo\\x7f'" in done.output
+
+
+def test_rows_that_were_not_checked_are_named(book, monkeypatch):
+    """Of 540 wrong rows, "rows 1, 2, 3 and 247 more" were named."""
+    monkeypatch.setattr(import_answers, "REPORTED_LINES", 2)
+    path = book(["item_id", "group", "answer"], *(["demo-01", "green", "A"] for _ in range(4)))
+    refused(path, "rows from 4 on were not checked; correct these first", wide={}, columns={})
 
 
 def test_formula_is_the_only_problem_of_its_cell(book):
@@ -113,7 +131,7 @@ def test_hidden_rows_are_refused(book, how):
         else:
             sheet.row_dimensions[3].hidden = True
 
-    refused(book(HEADER, *ROWS, change=hide), "row 2: is hidden, by hand or by a filter")
+    refused(book(HEADER, *ROWS, change=hide), "row 3: is hidden, by hand or by a filter")
 
     def below(workbook):
         workbook.active.row_dimensions[9].hidden = True
@@ -122,13 +140,13 @@ def test_hidden_rows_are_refused(book, how):
 
 
 def test_error_and_truth_value_are_not_answers(book):
-    refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 1: white: is the error #N/A")
-    refused(book(HEADER, ["demo-01", True, "A"]), r"row 1: white = 'True': is not text")
+    refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 2: white: is the error #N/A")
+    refused(book(HEADER, ["demo-01", True, "A"]), r"row 2: white = 'True': is not text")
 
 
 def test_item_that_became_a_date_is_refused(book):
     path = book(HEADER, [datetime.datetime(2026, 1, 2), "C", "A"])
-    refused(path, r"row 1: item_id = '2026-01-02 00:00:00': unknown item")
+    refused(path, r"row 2: item_id = '2026-01-02 00:00:00': unknown item")
 
 
 def test_duplicate_column_is_refused(book):
@@ -206,7 +224,7 @@ def test_title_above_the_columns_is_named(book):
 def test_second_row_of_names_is_named(book, first, second):
     refused(
         book(first, second, ("i1", "A", *"ABAB")),
-        "row 1: has values in columns that the header does not name",
+        "row 2: has values in columns that the header does not name",
     )
 
 

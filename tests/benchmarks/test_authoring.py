@@ -136,6 +136,21 @@ def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
         assert '"group_11"' in analyzed.stdout
 
 
+def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(tmp_path):
+    """The problem was that of a label, which nobody had written yet."""
+    path = tmp_path / "a.csv"
+    rows = [f"i{n},{g},{'yes' if n else 'no'}" for n in (0, 1, 2) for g in ("low", "high")]
+    path.write_text("\n".join(["item_id,group,answer", *rows, 'i4,"Low ",yes']))
+    done = run("benchmark", "init", path, "--out", tmp_path / "mine.toml")
+    assert done.exit_code == 1
+    assert done.output.startswith(
+        f"{path}: group = 'Low ': differs from 'low' in case, blanks or _ only; make them one, "
+        "e.g. with --values 'group:Low =low'"
+    )
+    given = ("--values", "group:Low =low", "--out", tmp_path / "mine.toml")
+    assert run("benchmark", "init", path, *given).exit_code == 0
+
+
 def test_control_characters_in_a_table_are_refused_with_row_and_value(answers, tmp_path):
     path = tmp_path / "answers.csv"
     answers(("a\nb", "c\x1b[2J")).to_csv(path, index=False)
@@ -388,6 +403,37 @@ def test_proposed_options_fit_the_answers(header, cells, declared, tmp_path):
 def test_likely_cluster_is_a_name_that_several_items_share(values, columns, found):
     frame = pd.DataFrame({"item_id": range(30), "shared": values})
     assert likely_cluster(pd.concat([frame, frame]), columns) == found
+
+
+WORDS = "item_id,group,answer,answer_key\n" + "".join(
+    f"i{n},{group},{word},{word}\n"
+    for n, word in enumerate(("urgent", "routine", "emergency"))
+    for group in "ab"
+)
+
+
+def test_levels_of_words_are_stated_with_their_numbers(tmp_path):
+    """Words that `init` had sorted were levels in alphabetical order, and nothing said so."""
+    path, toml = tmp_path / "a.csv", tmp_path / "m.toml"
+    path.write_text(WORDS)
+    run("benchmark", "init", path, "--out", toml)
+    proposed = toml.read_text()
+    order = "1 = emergency, 2 = routine, 3 = urgent"
+    assert f"# DECIDE: for levels, the order (proposed: {order})." in proposed
+    levels = proposed.replace('kind = "choice"', 'kind = "level"')
+    toml.write_text(levels)
+    checked = run("benchmark", "check", toml).stdout
+    assert f"kind level: an answer is one of {order}\n" in checked
+    assert "levels are in alphabetical order" in checked
+    assert "a missing answer is 1 = emergency" in checked
+    assert "not declared: higher (what a higher level means)" in checked
+    assert f"levels on a scale of {order}" in load_benchmark(toml).basis()
+    ordered = '["emergency", "urgent", "routine"]\nhigher = "less urgent"'
+    toml.write_text(levels.replace('["emergency", "routine", "urgent"]', ordered))
+    checked = run("benchmark", "check", toml).stdout
+    assert "1 = emergency, 2 = urgent, 3 = routine; more means less urgent" in checked
+    assert "alphabetical" not in checked
+    assert "not declared: higher" not in checked
 
 
 def test_check_lists_every_wrong_type_and_missing_key(benchmark_file):

@@ -201,7 +201,7 @@ def test_scale_and_levels_that_are_not_one_apart_are_named(benchmark_file):
     for options, scale, named in (
         ("[1, 1.01, 1.02, 5]", "1 to 5", ["levels are 0.01 to 3.98 apart"]),
         ("[0.1, 0.2, 0.3]", "0.1 to 0.3", ["levels are 0.1 apart"]),
-        ('["mild", "severe"]', "1 to 2", []),
+        ('["mild", "severe"]', "1 = mild, 2 = severe", []),
     ):
         found = declared(benchmark_file, "level", options=f"{levels}{options}")
         assert found.own_thresholds[:-1] == named

@@ -306,8 +306,11 @@ def test_file_maps_values_variants_and_columns_of_answers(mapped):
         ["m-2", "demo-02", "white", None, None, "unparsed"],
         ["m-2", "demo-02", "male", None, None, "unparsed"],
     ]
-    facts = answers[["strategy", "snapshot", "collector"]].drop_duplicates()
-    assert facts.to_numpy().tolist() == [["cot", "v", "ours.v2; answer 1 → A, answer 3 → C"]]
+    facts = answers[["model", "strategy", "snapshot", "collector"]].drop_duplicates()
+    assert facts.to_numpy().tolist() == [
+        ["m-1", "cot", "v", "ours.v2; answer 1 → A, answer 3 → C"],
+        ["m-2", "cot", "v", "ours.v2; answer 3 → C"],
+    ]
     assert answers["attribute"].tolist() == [*["race"] * 5, "sex", "race", "sex"]
 
 
@@ -411,6 +414,20 @@ def test_translated_answers_are_counted_and_kept(tmp_path):
         "translated: answer 'no idea' → missing (1 row), answer 'refused' → A (2 rows)"
     ]
     assert set(answers["collector"]) == {"table; answer no idea → missing, answer refused → A"}
+
+
+def test_translations_are_kept_with_the_answers_of_their_model_only(tmp_path):
+    """All models of a sheet had the translation of one cell of one of them."""
+    table = tmp_path / "t.csv"
+    rows = ["one,W,A", "one,black,A", "two,white,A", "two,black,?"]
+    table.write_text("\n".join(["item_id,model,group,answer", *(f"demo-01,{row}" for row in rows)]))
+    values = {"answer": {"?": ""}, "group": {"W": "white"}}
+    with pytest.warns(Note, match=r"^translated: answer '\?' → missing \(1 row\), group 'W'"):
+        answers = import_table(table, benchmark="demo", values=values)
+    assert answers.groupby("model")["collector"].unique().map(list).to_dict() == {
+        "one": ["table"],
+        "two": ["table; answer ? → missing"],
+    }
 
 
 def test_it_is_told_which_answers_are_those_of_a_group(tmp_path):

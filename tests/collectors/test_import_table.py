@@ -326,6 +326,7 @@ def test_the_options_of_the_command(tmp_path):
         (("--values", "group=W"), "must be COLUMN:THEIRS=OURS"),
         (("--values", "group:W=a", "--values", "group:W=b"), "is given twice"),
         (("--map", "group=who"), "use --values group:THEIRS=OURS"),
+        (("--map", "group=who", "--set", "group= White"), "use --values 'group: White=white'"),
     ):
         done = run("--benchmark", "demo", *wrong)
         assert done.exit_code == 1

@@ -18,6 +18,7 @@ import fairstats
 from fairstats.answers.files import write_answers
 from fairstats.cli import DOCS, GUIDES, PANELS, app, guide_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
+from fairstats.report.terminal import print_table
 from tests.report.conftest import answers_of_models
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +133,21 @@ def test_tables_are_divided_on_a_narrow_terminal(answers, monkeypatch):
     assert set(varied) <= set(" ".join(heads).replace("┃", " ").split())
 
 
+@pytest.mark.parametrize("width", [None, "120"])
+def test_long_sentences_in_a_pipe_leave_room_for_other_columns(width, monkeypatch, capsys):
+    """The notes of `screen` left one letter of each model and check, and were cut off."""
+    if width is not None:
+        monkeypatch.setenv("COLUMNS", width)
+    notes = [" ".join(f"{start}{word}" for word in range(150)) for start in "ab"]
+    named = {"model": ["The first model", "The second model"], "value": [0.25, 0.5]}
+    print_table(pd.DataFrame(named | {"note": notes}))
+    shown = capsys.readouterr().out
+    words = re.sub(r"[^\w.]+", " ", shown).split()
+    assert {*" ".join(notes).split(), "0.2500"} <= {*words}
+    assert "The second model" in shown
+    assert max(map(len, shown.splitlines())) < 150
+
+
 def test_reason_of_a_verdict_is_printed(tmp_path):
     frame = answers_of_models(("One",))
     frame.loc[frame["group"].eq("black"), ["answer", "status"]] = [None, "refused"]
@@ -211,7 +227,8 @@ def test_two_versions_are_compared(answers):
     assert done.exit_code == 0
     assert "delta_accuracy" in done.stdout
     assert "model_new: Two" in done.stdout
-    assert "One and Two are answers from your files" in done.stderr
+    said = "One and Two are answers from your files, not from a release. They are not screened here"
+    assert said in done.stderr
     released = Path(answers).with_name("manifest.json")
     released.write_text("{}", encoding="utf-8")
     done = run("compare", answers, "--old", "One", "--new", "Two")
