@@ -153,8 +153,11 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     kept = may & asked.any(axis=(1, 2))
     asked = asked[kept][:, there]
     board = board.rows(kept)
-    items, first_row, place = np.unique(board.item, return_index=True, return_inverse=True)
-    place = place.astype(np.int32)
+    # Without sorting, which takes several times the memory of all rows.
+    counts = np.bincount(board.item)
+    items, number = np.flatnonzero(counts), (np.cumsum(counts > 0) - 1).astype(np.int32)
+    place, first_row = number[board.item], np.zeros(len(items), dtype=np.int32)
+    first_row[place[::-1]] = np.arange(len(place), dtype=np.int32)[::-1]
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
     np.logical_or.at(any_asked, place, asked.any(axis=2))
     # A sample counts if it was asked for every pair that any model was asked for the item.
