@@ -464,7 +464,7 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
-    of_answers = [metric.name for metric in PAIR_METRICS if metric.rests_on != "pairs"]
+    of_answers = [metric.name for metric in METRICS.values() if metric.rests_on != "pairs"]
     is_pooled = (columns["attribute"] == POOLED) & (columns["missing"] == "available")
     is_pooled &= np.isin(columns["metric"].astype(str), of_answers)
     is_pooled &= (missing[0] > 0) | (missing[1] > 0)

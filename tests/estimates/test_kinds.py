@@ -86,6 +86,24 @@ def test_two_favourable_decisions_can_differ(declare):
 
 
 @pytest.mark.parametrize("kind", ["level", "score"])
+def test_rows_of_both_answers_say_so(kind, declare):
+    """The pooled mean is that of the pairs with both answers, and no mean of the others."""
+    pairs = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black", asian = "Asian" }
+pairs = [["white", "black"], ["white", "asian"]]"""
+    benchmark = declare(kind, race=pairs)
+    answers = answers_to(
+        benchmark, ["311", "22-", "145", "553", "431"], groups=["white", "black", "asian"]
+    )
+    table = analyze(answers, "available", benchmarks=[benchmark])
+    rows = table[table["metric"].isin([KINDS[kind].difference, KINDS[kind].rate_a])]
+    noted = rows["method_note"].fillna("").str.contains("over the pairs with both answers")
+    assert (noted == (rows["attribute"] == "pooled")).all()
+    assert noted.sum() == 2
+
+
+@pytest.mark.parametrize("kind", ["level", "score"])
 def test_means_of_single_answers_are_those_of_their_differences(kind, declare):
     items = ["31", "22", "14", "55", "43", "21", "33", "44", "52", "12"] * 2
     rows, kinds = rows_of(declare(kind), items), KINDS[kind]
