@@ -24,6 +24,7 @@ from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.board.terms import terms
+from fairstats.report.changes.rows import set_name
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
 from fairstats.report.sections.chance import could_be_chance, directions
@@ -79,6 +80,12 @@ def board_of(release: Release, name: str) -> Board:
 def set_of(release: Release, model: str) -> AnswerSet:
     (own,) = answer_sets(release, model)
     return own
+
+
+def test_boards_with_the_same_version_title_are_told_apart(release):
+    rows = [{"benchmark": name, "benchmark_version": "1", "strategy": "plain"} for name in DECLARED]
+    names = [set_name(row, release) for row in rows]
+    assert names == [f"{name.title()}: first version" for name in DECLARED]
 
 
 @pytest.mark.parametrize("name", DECLARED)
