@@ -283,7 +283,7 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
     # The note states the level that each test of the family has.
     detectable = both["metric"] == "minimum_detectable_difference"
     both["of_family"] = detectable & (both["method_note_old"] != both["method_note_new"])
-    parts = []
+    parts: list[pd.DataFrame] = []
     for what in _NUMBERS:
         sides = both.rename(columns={f"{what}_old": "old", f"{what}_new": "new"})
         sides = sides[[*keys, "old", "new", "of_family"]].assign(what=what)
