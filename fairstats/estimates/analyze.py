@@ -69,6 +69,8 @@ NO_REPETITIONS = (
     "warning: the samples differ more from each other than the groups do, so they are not "
     "repetitions of one prompt"
 )
+#: A note on pooled figures if answers are missing; other pairs use each group's own answers.
+BOTH_ANSWERS = "over the pairs with both answers"
 #: A note on differences that were built into the texts.
 SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
 
@@ -457,7 +459,7 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
                 shared = f"the independent units are {benchmark.words.clusters}"
                 shared += f" ({benchmark.cluster})"
                 samples = "; ".join(filter(None, [samples, shared]))
-            pooled = "; ".join(["over the pairs with both answers", *lacking.get(place, [])])
+            pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
             selected = SELECTED * bool(outcomes.grid.selecting[place])
             voted = VOTED if votes_among([unit[3]]) else ""
             facts[unit] = (snapshots.get(unit), samples, pooled, (selected, voted, stated[place]))

@@ -14,6 +14,7 @@ from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES, KINDS, Kind
+from fairstats.estimates.analyze import BOTH_ANSWERS
 from fairstats.estimates.table import is_primary_test
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
+        if unit["method_note"].str.contains(BOTH_ANSWERS, regex=False).any():
+            title += f"; pooled differences are {BOTH_ANSWERS}"
         if "declaration" in unit:
             title += f"\n{unit['declaration'].iloc[0]}"
         if unit["method_note"].str.contains(VOTED, regex=False).any():

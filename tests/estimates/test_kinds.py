@@ -30,6 +30,7 @@ from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.unit_means import unit_mean_difference
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.registry import METRICS
+from fairstats.report.terminal import print_estimates
 from tests.make_answers import make_answers
 from tests.make_kinds import DECLARED, ONE_PAIR, SIGNS, answers_to, declared
 
@@ -86,7 +87,7 @@ def test_two_favourable_decisions_can_differ(declare):
 
 
 @pytest.mark.parametrize("kind", ["level", "score"])
-def test_rows_of_both_answers_say_so(kind, declare):
+def test_rows_of_both_answers_say_so(kind, declare, capsys):
     """The pooled mean is that of the pairs with both answers, and no mean of the others."""
     pairs = """[attributes.race]
 label = "Race"
@@ -101,6 +102,8 @@ pairs = [["white", "black"], ["white", "asian"]]"""
     noted = rows["method_note"].fillna("").str.contains("over the pairs with both answers")
     assert (noted == (rows["attribute"] == "pooled")).all()
     assert noted.sum() == 2
+    print_estimates(table)
+    assert "pooled differences are over the pairs with both answers" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["level", "score"])
