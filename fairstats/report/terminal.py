@@ -56,12 +56,12 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
-        if unit["method_note"].str.contains(BOTH_ANSWERS, regex=False).any():
-            title += f"; pooled differences are {BOTH_ANSWERS}"
         if "declaration" in unit:
             title += f"\n{unit['declaration'].iloc[0]}"
         if unit["method_note"].str.contains(VOTED, regex=False).any():
             title += f"\n{VOTED}"
+        if unit["method_note"].str.contains(BOTH_ANSWERS, regex=False).any():
+            title += f"\npooled differences are {BOTH_ANSWERS}"
         pairs = unit.dropna(subset="group_a").groupby(
             ["attribute", "group_a", "group_b"], sort=False
         )
