@@ -105,7 +105,8 @@ def judge_changes(
     # If one metric of a pair cannot be tested, a change in all of them is not shown.
     untested = (p_values.isna() & directed).groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
-    judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
+    # Completed against a small change, the answers can show the opposite one with a smaller p.
+    judged["p_worst"] = judged[["p_pair", "p_worst"]].max(axis=1)
     family = judged["family"].to_numpy(dtype=object)
     judged["p_adjusted"] = adjusted_within(family, judged["p_value"].to_numpy(), adjust)
     # The p-values of a pair are in each of its rows.

@@ -69,6 +69,8 @@ NO_REPETITIONS = (
     "warning: the samples differ more from each other than the groups do, so they are not "
     "repetitions of one prompt"
 )
+#: A note on pooled figures if answers are missing; other pairs use each group's own answers.
+BOTH_ANSWERS = "over the pairs with both answers"
 #: A note on differences that were built into the texts.
 SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
 
@@ -457,14 +459,14 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
                 shared = f"the independent units are {benchmark.words.clusters}"
                 shared += f" ({benchmark.cluster})"
                 samples = "; ".join(filter(None, [samples, shared]))
-            pooled = "; ".join(["over the pairs with both answers", *lacking.get(place, [])])
+            pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
             selected = SELECTED * bool(outcomes.grid.selecting[place])
             voted = VOTED if votes_among([unit[3]]) else ""
             facts[unit] = (snapshots.get(unit), samples, pooled, (selected, voted, stated[place]))
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
-    of_answers = [metric.name for metric in PAIR_METRICS if metric.rests_on != "pairs"]
+    of_answers = [metric.name for metric in METRICS.values() if metric.rests_on != "pairs"]
     is_pooled = (columns["attribute"] == POOLED) & (columns["missing"] == "available")
     is_pooled &= np.isin(columns["metric"].astype(str), of_answers)
     is_pooled &= (missing[0] > 0) | (missing[1] > 0)

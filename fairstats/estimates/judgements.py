@@ -38,7 +38,10 @@ from fairstats.metrics.metric import Numbers, Pairs
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
-_MISSED = "equivalence is open: so few items could miss rare differences of up to the whole scale"
+_MISSED = (
+    "equivalence is open: rare differences of up to the whole scale, which these items could miss, "
+    "could take the difference beyond the margin"
+)
 UNEQUAL_SAMPLES = "items have different numbers of samples"
 
 

@@ -89,6 +89,7 @@ LEVEL_A = NumberMetric(
     interval=f"t {_UNITS}, CR2",
     order=10,
     kinds=LEVELS,
+    rests_on="one group",
     compute=_of_group("a"),
     side="a",
 )
@@ -111,6 +112,7 @@ LEVEL_DIFFERENCE = NumberMetric(
     order=30,
     ideal=0,
     kinds=LEVELS,
+    rests_on="both groups",
     compute=lambda numbers: difference_of_means(numbers, numbers.alpha),
 )
 SCORE_A = replace(

@@ -396,6 +396,8 @@ class Metric:
         The value for a model that is always right, for every group.
     kinds : tuple of str
         The kinds of answers that have it.
+    rests_on : {"pairs", "one group", "both groups"}
+        Whether it is of pairs of answers, of the answers of one group, or of each group's answers.
     """
 
     name: str
@@ -408,6 +410,7 @@ class Metric:
     highest: float | None = None
     ideal: float | None = None
     kinds: tuple[str, ...] = CHOICES
+    rests_on: Literal["pairs", "one group", "both groups"] = "pairs"
 
     def label_of(self, a: str = "group a", b: str = "group b") -> str:
         """Return the label with the groups' names."""
@@ -443,15 +446,12 @@ class PairMetric(Metric):
         lowest and the highest value over all fill-ins of missing answers.
     bounds_rows : callable, optional
         Maps `Pairs` to the rows under the policy ``bounds``, if they are not a range.
-    rests_on : {"pairs", "one group", "both groups"}
-        Whether n counts pairs, the answers of one group, or a separate number for each group.
     """
 
     compute: Callable[[Pairs], Estimate | Columns]
     influence: Callable[[Patterns], FloatArray] | None = None
     bounds: Callable[[Mapping[str, FloatArray]], Range] | None = None
     bounds_rows: Callable[[Pairs], Columns] | None = None
-    rests_on: Literal["pairs", "one group", "both groups"] = "pairs"
 
 
 @dataclass(frozen=True, kw_only=True)

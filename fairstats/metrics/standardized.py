@@ -40,5 +40,6 @@ STANDARDIZED_DIFFERENCE = NumberMetric(
     order=80,
     ideal=0,
     kinds=SCORES,
+    rests_on="both groups",
     compute=_differences,
 )

@@ -33,7 +33,7 @@ from fairstats.release.manifest import open_release, previous_release
 if TYPE_CHECKING:
     import narwhals as nw
 
-ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
+ANSWERS, BENCHMARK, METHOD, FAMILY = "answers", "benchmark", "method", "family"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
 _SIDES = ("snapshot", "answers", "missing", "rank", "ranked")
 #: The columns of `ReleaseDiff.answer_sets`, in order.
@@ -51,7 +51,7 @@ FIGURE_COLUMNS = (*_ROW, "test", "what", "old", "new", "change", "why")
 VERDICT_COLUMNS = (*_ROW, "old", "new", "verdict_reason")
 NO_VERDICT = "no verdict"
 #: The figures of a row that are compared.
-_NUMBERS = ("estimate", "ci_low", "ci_high", "p_value")
+_NUMBERS = ("estimate", "ci_low", "ci_high", "p_value", "p_adjusted")
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class ReleaseDiff:
         numbers of answers and of missing answers, rank, and number of ranked models, in both.
     figures : pandas.DataFrame
         `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
-        (estimate, limits, p-value). Adjusted p-values are left out, because they depend on the
-        other models. A figure that one release lacks is NaN there, and so is its ``change``.
-        ``why`` is the reason: its answers changed, else its benchmark's declaration did, else the
-        method (the version of fairstats or the arguments).
+        (estimate, limits, p-values). A figure that one release lacks is NaN there, and so is its
+        ``change``. ``why`` is the reason: its answers changed, else its benchmark's declaration
+        did, else the tests that are adjusted together (only adjusted p-values and detectable
+        differences), else the method (the version of fairstats or the arguments).
     verdicts : pandas.DataFrame
         `VERDICT_COLUMNS`: each changed verdict. It can change although no figure of the pair did,
         since p-values are adjusted over all models. ``verdict_reason`` is the newer verdict's
@@ -266,16 +266,19 @@ def _compared(
 
 def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:
     keys = [*_ROW, "test"]
-    both = old.estimates[[*keys, *_NUMBERS]].merge(
-        new.estimates[[*keys, *_NUMBERS]], on=keys, suffixes=("_old", "_new")
-    )
-    # The detectable difference depends on the family of tests, and so on the other models.
-    both = both[both["metric"] != "minimum_detectable_difference"]
-    parts = []
+    columns = [*keys, *_NUMBERS, "method_note"]
+    both = old.estimates[columns].merge(new.estimates[columns], on=keys, suffixes=("_old", "_new"))
+    # The note states the level that each test of the family has.
+    detectable = both["metric"] == "minimum_detectable_difference"
+    both["of_family"] = detectable & (both["method_note_old"] != both["method_note_new"])
+    parts: list[pd.DataFrame] = []
     for what in _NUMBERS:
         sides = both.rename(columns={f"{what}_old": "old", f"{what}_new": "new"})
-        sides = sides[[*keys, "old", "new"]].assign(what=what)
+        sides = sides[[*keys, "old", "new", "of_family"]].assign(what=what)
         same = np.isclose(sides["old"], sides["new"], rtol=1e-9, atol=1e-12, equal_nan=True)
+        if what == "p_adjusted":
+            # That of the same p-value depends on the other tests, so also on other models.
+            sides["of_family"] = ~sides.index.isin(parts[-1].index)
         parts.append(sides[~same])
     moved = pd.concat(parts).merge(answer_sets[[*UNIT_COLUMNS, "change"]], on=list(UNIT_COLUMNS))
     same_file = {
@@ -283,7 +286,9 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
         for name in moved["benchmark"].unique()
     }
     unlike = ~moved["benchmark"].map(same_file).astype(bool)
-    why = np.select([moved["change"] == "answers changed", unlike], [ANSWERS, BENCHMARK], METHOD)
+    of_family = moved["of_family"] & (old.alpha == new.alpha)
+    cases = [moved["change"] == "answers changed", unlike, of_family]
+    why = np.select(cases, [ANSWERS, BENCHMARK, FAMILY], METHOD)
     moved = moved.assign(change=moved["new"] - moved["old"], why=why)
     return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)
 

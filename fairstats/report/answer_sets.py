@@ -136,7 +136,7 @@ class Pair:
         """Check whether answers to one group alone are left out, which single pairs use."""
         row, missing = self.difference, ("n_missing_a", "n_missing_b")
         pooled = self.attribute == POOLED and row["missing"] == "available"
-        return pooled and not self.kind.numeric and any(number(row[name]) > 0 for name in missing)
+        return pooled and any(number(row[name]) > 0 for name in missing)
 
     @property
     def rates(self) -> tuple[Figure, Figure]:

@@ -12,6 +12,7 @@ from fairstats._lib.problems import first_of
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.kinds import CHOICE
 from fairstats.counts.answer_tables import flipping_items
 from fairstats.release.contents import Release
 from fairstats.report.page_output import filled, output_format
@@ -148,6 +149,13 @@ def _by_pair(flips: pd.DataFrame, pairs: Pairs) -> dict[str, str]:
         for place, (attribute, pair) in enumerate(pairs)
         if (both := letters.get((attribute.name, *pair)))
     }
+
+
+def bold_key(benchmark: Benchmark) -> str:
+    """Explain the bold answers of `flip_table`, as a sentence to append; empty without keys."""
+    if benchmark.kind == CHOICE:
+        return " Bold: the correct answer."
+    return " Bold: the key." if benchmark.has_key else ""
 
 
 #: The number of items shown, and the number of characters of each variant.

@@ -508,12 +508,12 @@ class Findings:
         repeated = ""
         if len(same):
             ends = span(f"{same.min():.0f}", f"{same.max():.0f}")
-            repeated = f" (in {ends} if the same prompt is repeated)"
+            repeated = f" (in {ends}% if the same prompt is repeated)"
         if len(self.models) == 1 and len(changed) <= _MOST_NAMES:
             how = f"changed by more than {within:g}" if within else "changed"
             pairs = self._changed_pairs(counted=not repeated)
-            return f"The answer {how} in {pairs}{repeated.replace(' if', '% if')}."
-        return f"The answer {differs} in {span(low, high)} of 100 pairs{depends}{repeated}."
+            return f"The answer {how} in {pairs}{repeated}."
+        return f"The answer {differs} in {span(low, high)}% of pairs{depends}{repeated}."
 
     def _changed_pairs(self, *, counted: bool) -> str:
         """Name the pairs of one model, each with the number or share of changed answers."""

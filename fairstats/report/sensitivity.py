@@ -32,7 +32,7 @@ POLICY_NOTES = {
     "available": "each group's own answers",
     "complete": "pairs with both answers",
     "incorrect": "missing is wrong",
-    "bounds": "range over all fill-ins",
+    "bounds": "range of all items over all fill-ins",
 }
 #: The choices of interval and test as readers see them; another is named as the estimates do.
 CHOICE_LABELS = {

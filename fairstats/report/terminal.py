@@ -14,6 +14,7 @@ from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES, KINDS, Kind
+from fairstats.estimates.analyze import BOTH_ANSWERS
 from fairstats.estimates.table import is_primary_test
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             title += f"\n{unit['declaration'].iloc[0]}"
         if unit["method_note"].str.contains(VOTED, regex=False).any():
             title += f"\n{VOTED}"
+        if unit["method_note"].str.contains(BOTH_ANSWERS, regex=False).any():
+            title += f"\npooled differences are {BOTH_ANSWERS}"
         pairs = unit.dropna(subset="group_a").groupby(
             ["attribute", "group_a", "group_b"], sort=False
         )

@@ -174,6 +174,12 @@ def discordant_note(benchmark: Benchmark) -> str:
     return f"n10 : n01: pairs {which} for the first group only, for the second group only."
 
 
+def option_noun(benchmark: Benchmark) -> str:
+    """Return what an option is: ``"letter"`` if all are single ones, or ``"option"``."""
+    letters = all(len(one) == 1 and one.isalpha() for one in benchmark.options)
+    return "letter" if benchmark.kind == CHOICE and letters else "option"
+
+
 def option_label(benchmark: Benchmark, option: str) -> str:
     """Return the readers' name of an option."""
     return benchmark.labels.get(option, option)

@@ -135,7 +135,7 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other, panel)
     whose = quoted(other.model, other.strategy)
     note = f"Shares {percent(max(-value, 0))} of {what} with {whose}"
-    note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors have the same letter."
+    note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors are the same answer."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
     worst: Flag = "block" if check == COPIED and one_file else "look"
     tests = len(found) + len(others) - len(alike)

@@ -11,6 +11,7 @@ from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.strategies import VOTED
+from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.comparisons.compare import COMPARISON_COLUMNS, compare
 
 
@@ -158,6 +159,15 @@ def test_released_versions_on_common_pairs(newer, expected, released):
 
 
 # The requirements of a verdict
+
+
+def test_completion_that_reverses_a_small_change_has_no_smaller_p_value(answers):
+    """Of the pairs that both models answered, one more is the same, right and no gap."""
+    old = ["AB"] * 3 + ["BA"] * 2 + ["AA"] * 35 + ["BB"] * 20
+    new = ["AB"] * 2 + ["BA"] * 2 + ["AA"] * 36 + ["BB"] * 5 + ["--"] * 15
+    rows = compare(answers(old, model="old"), answers(new, model="new"), n_resamples=999)
+    assert (rows["estimate"] * rows["metric"].map(BETTER) > 0).all()
+    assert (rows["p_worst"] >= rows["p_pair"]).all()
 
 
 def test_refusing_items_with_differing_answers_is_no_improvement(answers):

@@ -32,6 +32,7 @@ from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.unit_means import unit_mean_difference
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.registry import METRICS
+from fairstats.report.terminal import print_estimates
 from tests.make_answers import make_answers
 from tests.make_kinds import DECLARED, ONE_PAIR, SIGNS, answers_to, declared
 
@@ -85,6 +86,26 @@ def test_two_favourable_decisions_can_differ(declare):
     assert rows.loc["both_selected", "estimate"] == pytest.approx(3 / 6)
     assert rows.loc["selection_rate_a", "estimate"] == pytest.approx(4 / 6)
     assert rows.loc["selection_difference", "estimate"] == 0
+
+
+@pytest.mark.parametrize("kind", ["level", "score"])
+def test_rows_of_both_answers_say_so(kind, declare, capsys):
+    """The pooled mean is that of the pairs with both answers, and no mean of the others."""
+    pairs = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black", asian = "Asian" }
+pairs = [["white", "black"], ["white", "asian"]]"""
+    benchmark = declare(kind, race=pairs)
+    answers = answers_to(
+        benchmark, ["311", "22-", "145", "553", "431"], groups=["white", "black", "asian"]
+    )
+    table = analyze(answers, "available", benchmarks=[benchmark])
+    rows = table[table["metric"].isin([KINDS[kind].difference, KINDS[kind].rate_a])]
+    noted = rows["method_note"].fillna("").str.contains("over the pairs with both answers")
+    assert (noted == (rows["attribute"] == "pooled")).all()
+    assert noted.sum() == 2
+    print_estimates(table)
+    assert "pooled differences are over the pairs with both answers" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["level", "score"])

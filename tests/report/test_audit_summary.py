@@ -432,4 +432,6 @@ def outside(path: Path) -> list[str]:
     (width,) = set(re.findall(r'<page width="([\d.]+)"', done.stdout))
     words = re.findall(r'<word xMin="([\d.-]+)".*?xMax="([\d.-]+)".*?>(.*?)</word>', done.stdout)
     assert len(words) > 500
+    # A place to break a line would be copied with a hash or an address.
+    assert not any("\u200b" in text for *_, text in words)
     return [text for low, high, text in words if float(low) < 20 or float(high) > float(width) - 20]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html as html_text
+import json
 import re
 from dataclasses import replace
 
@@ -21,13 +22,19 @@ from fairstats.report.about.data import (
     versions_of_an_item,
 )
 from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit.sections import _show_section
+from fairstats.report.audit.sentences import clauses
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.board.terms import terms
+from fairstats.report.changes.rows import set_name
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
+from fairstats.report.page_output import collected, drawing
 from fairstats.report.sections.chance import could_be_chance, directions
+from fairstats.report.sections.given import LETTERS
 from fairstats.report.sections.size import four_fifths
+from fairstats.report.vignettes.page import show_vignettes
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
@@ -79,6 +86,12 @@ def board_of(release: Release, name: str) -> Board:
 def set_of(release: Release, model: str) -> AnswerSet:
     (own,) = answer_sets(release, model)
     return own
+
+
+def test_boards_with_the_same_version_title_are_told_apart(release):
+    rows = [{"benchmark": name, "benchmark_version": "1", "strategy": "plain"} for name in DECLARED]
+    names = [set_name(row, release) for row in rows]
+    assert names == [f"{name.title()}: first version" for name in DECLARED]
 
 
 @pytest.mark.parametrize("name", DECLARED)
@@ -267,3 +280,49 @@ def test_board_names_a_model_whose_answers_hardly_vary(tmp_path, drawn):
     text = said(drawn(show_leaderboard, release))
     assert "80.0% of answers are “grant”, and 50.0% of keys: answers that" in text
     assert "model-loans: " not in text
+
+
+# Choices between words
+
+
+@pytest.fixture(scope="module")
+def triage(benchmark_file, tmp_path_factory) -> Release:
+    """Two models' choices of one of three words, about items that the benchmark calls cases."""
+    words = ["emergency", "urgent", "routine"]
+    keys = "".join(f"i{n},{words[n % 3]}\n" for n in range(ITEMS))
+    named = '[words]\nitem = "case"\nsetting = "triage"\n'
+    parts = {"options": f"options = {json.dumps(words)}", "baseline": named}
+    benchmark = load_benchmark(benchmark_file(keys=f"item_id,answer_key\n{keys}", **parts))
+    answers = answered(benchmark)
+    both = pd.concat([answers, answers.assign(model="same")], ignore_index=True)
+    return undrawn(both, tmp_path_factory.mktemp("triage"), benchmarks=[benchmark], every=True)
+
+
+def test_choices_between_words_are_in_the_words_of_the_benchmark(triage, drawn):
+    board = drawn(show_leaderboard, triage)
+    assert "benchmark · 40 cases ·" in said(board)
+    # Not every pair is expected to differ.
+    assert "McNemar p, smallest" in board
+    for page in (said(board), said(drawn(show_model, triage, "same"))):
+        assert not re.search(r"\b(letters?|convention|items|vignettes?)\b", page)
+    own = set_of(triage, "same")
+    assert LETTERS.title(own) == "Does it prefer an option?"
+    (text,) = clauses("meaning", own)
+    assert text.startswith("The cases are test material.")
+    assert "none declared" in benchmark_card(own.benchmark, 3)
+
+
+def test_note_on_keys_names_the_texts_that_were_asked(triage, drawn):
+    text = said(drawn(show_vignettes, triage))
+    assert "If most answers to the versions of an item are the same wrong option" in text
+    assert "neutralized" not in text
+
+
+def test_key_of_a_chart_is_on_its_page(triage, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with drawing(triage.path, "typst"), collected() as parts:
+        _show_section(LETTERS, set_of(triage, "same"))
+    text = "".join(parts)
+    kept = text[text.index("#on-one-page[") :].partition("```{=typst}\n]\n")[0]
+    assert ".svg" in kept
+    assert "one circle per group" in kept

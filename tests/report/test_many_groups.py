@@ -102,7 +102,7 @@ def test_caption_names_no_interval_of_the_mean_size(figures, own, drawn):
 def test_extreme_p_and_h_are_those_of_the_pairs_and_not_of_the_average(figures):
     (row,) = overview_table(figures, name="t")._tbl_data.to_dict("records")
     pairs = figures.sets[0].pairs
-    assert row["p"] == p_cell(max(pair.value("mcnemar", "p_adjusted") for pair in pairs))
+    assert row["p"] == p_cell(min(pair.value("mcnemar", "p_adjusted") for pair in pairs))
     h = [abs(pair.value("cohens_h")) for pair in pairs]
     assert row["h"] == f"{min(h):.2f}–{max(h):.2f}"
 

@@ -18,7 +18,13 @@ from fairstats.report.about.releases import show_releases
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.board.charts import measures_of
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.model.page import ITEMS_SHOWN, history_charts, history_of, show_model
+from fairstats.report.model.page import (
+    ITEMS_SHOWN,
+    figures_caption,
+    history_charts,
+    history_of,
+    show_model,
+)
 
 from .changes import METRICS, words_of
 from .conftest import HOSTILE, answers_of_models
@@ -413,6 +419,9 @@ def test_mean_over_the_pairs_with_both_answers_says_so(cases, page):
     (board,) = (board for board in cases.boards if board.strategy == "aware")
     note = measures_of(BoardFigures(board, cases))["gap"].note
     assert "Signed mean: all pairs with both answers counted together" in note
+    assert "the signed mean need not be their mean" in note
+    caption = figures_caption(answer_sets(cases, "Other")[0], cases)
+    assert "Average: the difference is over the pairs with both answers" in caption
 
 
 def test_margins_are_those_of_the_release(cases, page):
@@ -606,11 +615,13 @@ def test_first_release_is_marked_as_the_first(releases, news):
     assert "Earlierreleases" not in news[0]
 
 
-def test_new_gone_and_changed_answer_sets_are_named(news):
+def test_new_gone_and_changed_answer_sets_are_named(releases, news):
     label = squeezed("(24 demonstration vignettes).")
     for change in ("Added:“New”", "Removed:“Two”", "Changedanswers:“One”"):
         assert f"{change}{label}" in news[1]
-    assert f"Added:“Two”{label}Changedfigures:none." in news[2]
+    moved = len(releases[2].table("figure_changes"))
+    reason = squeezed(f"{moved} (other tests to adjust for).")
+    assert f"Added:“Two”{label}Changedfigures:{reason}" in news[2]
     assert "Removed" not in news[2].split("Earlierreleases")[0]
 
 
@@ -630,7 +641,17 @@ def test_moved_figures_have_their_reason(releases, news):
     assert set(moved["why"]) == {"method"}
     assert squeezed(f"Changed figures: {len(moved)} (different method).") in news[3]
     assert fifth.table("figure_changes").empty
-    assert "figuresthatareinbothreleasesarethesame" in news[4]
+    assert "figuresofpairsthatareinbothreleasesarethesame" in news[4]
+
+
+def test_figures_that_other_models_change_are_told(releases, news):
+    moved = releases[2].table("figure_changes")
+    assert set(moved["model"]) == {"New", "One"}
+    assert set(moved["why"]) == {"family"}
+    adjusted = moved["what"] == "p_adjusted"
+    assert adjusted.any()
+    assert set(moved.loc[~adjusted, "metric"]) == {"minimum_detectable_difference"}
+    assert squeezed(f"{len(moved)} figures changed, but no difference of groups") in news[2]
 
 
 def test_earlier_releases_are_listed_newest_first_with_their_addresses(

@@ -172,7 +172,7 @@ def benchmark_card(benchmark: Benchmark, versions: int) -> str:
         "items": _items(benchmark),
         "groups": _attributes(benchmark),
         "required": required,
-        "selected": selected or "none",
+        "selected": selected or "none declared",
         "source": ", ".join(benchmark.sources) or _NOT_STATED,
         "licence": benchmark.licence,
         "cite": benchmark.citation,

@@ -23,7 +23,7 @@ _SHOWN = (*DIFFERENCES, "cfr")
 _MOST_ROWS = 60
 _ARGUMENTS = ("missing", "alpha")
 _CHANGES = {"new": "Added", "gone": "Removed", "answers changed": "Changed answers"}
-_SET = "Model, vignettes, prompt"
+_SET = "Model, items, prompt"
 
 
 def show_releases(release: Release) -> None:
@@ -120,8 +120,8 @@ def _show_changed_figures(release: Release) -> None:
     moved = release.table("figure_changes")
     if moved.empty:
         show_markdown(
-            "The figures that are in both releases are the same. Ranks and adjusted p-values may "
-            "differ, because they depend on the other models."
+            "The figures of pairs that are in both releases are the same. Ranks may differ, "
+            "because they depend on the other models."
         )
         return
     shown = moved[moved["metric"].isin(_SHOWN)]

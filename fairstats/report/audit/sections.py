@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pandas as pd
@@ -20,7 +21,7 @@ from fairstats.report.audit.document import AuditReport, decoded_facts
 from fairstats.report.audit.groups import show_groups as show_groups
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.audit.summary import bullets, method_name, show_summary, test_notes
-from fairstats.report.changed_items import flip_table
+from fairstats.report.changed_items import bold_key, flip_table
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.model.page import answered
 from fairstats.report.notes import (
@@ -29,7 +30,7 @@ from fairstats.report.notes import (
     submission_facts,
     submissions_of,
 )
-from fairstats.report.page_output import output_format, show_markdown, show_table
+from fairstats.report.page_output import on_one_page, output_format, show_markdown, show_table
 from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.page import (
     RATINGS,
@@ -43,7 +44,7 @@ from fairstats.report.ratings.page import show_rated as show_rated
 from fairstats.report.sections.section import Section, sections
 from fairstats.report.sensitivity import choice_table, policy_table, with_missing
 from fairstats.report.tables import breakable, labels_of
-from fairstats.report.words import difference_name
+from fairstats.report.words import difference_name, words_of
 
 #: The number of listed items with changed answers; the release has all of them.
 _FLIPS = 10
@@ -112,20 +113,27 @@ def _show_section(section: Section, own: AnswerSet) -> None:
     show_markdown(f"## {escape_markdown(section.title(own))}")
     parts = section.parts(own) if section.parts else [own]
     for number, part in enumerate(parts):
-        answer = section.answer(part)
-        if answer is not None:
-            which = f"{capital(part.version)}: " if len(parts) > 1 else ""
-            short = escape_markdown(f"{which}{answer.short}")
-            show_markdown(f"**{short}.** {escape_markdown(answer.text)}".rstrip())
-        for place, chart in enumerate(section.charts(part, f"section-{section.order}-{number}")):
-            show_chart(replace(chart, name=f"{chart.name}-{place}"))
-        for note in section.notes(part):
-            show_markdown(escape_markdown(note))
-    marks = labels_of("audit")["marks"]
-    if key := [f"{marks.get(mark.css_class, '')}{mark.text}" for mark in section.key(parts[0])]:
-        show_markdown(f"::: small\n{escape_markdown(capital('; '.join(key)))}.\n:::")
+        answer, last = section.answer(part), number == len(parts) - 1
+        charts = section.charts(part, f"section-{section.order}-{number}")
+        with on_one_page() if last and charts else nullcontext():
+            if answer is not None:
+                which = f"{capital(part.version)}: " if len(parts) > 1 else ""
+                short = escape_markdown(f"{which}{answer.short}")
+                show_markdown(f"**{short}.** {escape_markdown(answer.text)}".rstrip())
+            for place, chart in enumerate(charts):
+                show_chart(replace(chart, name=f"{chart.name}-{place}"))
+            for note in section.notes(part):
+                show_markdown(escape_markdown(note))
+            if last:
+                _show_key(section, parts[0])
     for table in section.tables(parts[0]):
         show_table(table.table, caption=table.caption)
+
+
+def _show_key(section: Section, own: AnswerSet) -> None:
+    marks = labels_of("audit")["marks"]
+    if key := [f"{marks.get(mark.css_class, '')}{mark.text}" for mark in section.key(own)]:
+        show_markdown(f"::: small\n{escape_markdown(capital('; '.join(key)))}.\n:::")
 
 
 def show_others(report: AuditReport) -> None:
@@ -180,10 +188,10 @@ def show_diagnostics(report: AuditReport) -> None:
     flips = first.table("flips")
     samples = int(flips["sample"].max()) + 1 if len(flips) and first.benchmark.few_units else 1
     if flips["attribute"].isin([one.name for one in first.benchmark.varied]).any():
-        what = "attributes" if first.kind == CHOICE else "pairs"
         show_table(
             flip_table(flips, release, name="flips", limit=max(1, _FLIPS // samples)),
-            caption=f"Items whose answer changes for most {what}",
+            caption=f"{capital(words_of(first.benchmark).items)} whose answer changes for most "
+            f"pairs.{bold_key(first.benchmark)}",
         )
 
 

@@ -18,7 +18,7 @@ from fairstats._lib.formatting import (
     points,
     quoted,
 )
-from fairstats.benchmarks.kinds import CHOICE, KINDS
+from fairstats.benchmarks.kinds import CHOICE, KINDS, Words
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import (
@@ -85,7 +85,7 @@ def _facts(own: AnswerSet) -> dict[str, bool]:
         "slanted": benchmark.slanted,
         "controls": bool(benchmark.controls),
         **{f"{kind}s": own.kind.name == kind for kind in KINDS},
-        "written": own.kind == CHOICE and not words_of(benchmark).source,
+        "written": own.kind == CHOICE and benchmark.words.item == Words().item,
         "key": benchmark.has_key,
         "clustered": benchmark.cluster is not None,
         "few units": bool(own.pairs) and 0 < own.units < FEW_UNITS,
@@ -95,6 +95,7 @@ def _facts(own: AnswerSet) -> dict[str, bool]:
 def _values(own: AnswerSet) -> dict[str, str]:
     benchmark, words = own.benchmark, words_of(own.benchmark)
     return {
+        "item": words.item,
         "items": words.items,
         "Items": capital(words.items),
         "cluster": words.cluster,
@@ -309,8 +310,8 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     found = robustness(answers)
     same, compared = other_prompts(answers, others)
     decided = any(pair.verdict in (DISPARITY, EQUIVALENT) for pair in answers.pairs)
-    same_with = "The verdict is the same with" if decided else "It stays unclear with"
-    text, grade = f"{same_with} other methods of analysis", HIGH
+    unclear = "" if decided else ", unclear,"
+    text, grade = f"The verdict{unclear} is the same with other methods of analysis", HIGH
     if found.changed:
         grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
         names = names_of([pair for pair, _ in found.changed], answers)

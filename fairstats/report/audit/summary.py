@@ -16,7 +16,6 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import BASELINE
-from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, by_benchmark, missing_reasons
 from fairstats.report.audit.document import AuditReport
@@ -204,7 +203,6 @@ def method_name(name: str) -> str:
 def _head(report: AuditReport) -> list[tuple[str, str]]:
     own, facts = report.first, report.facts
     recorded = report.answers.of([own])
-    whose = "a convention, not clinical" if own.kind == CHOICE else "declared by the benchmark"
     collected = span(*recorded.days) + f" from {recorded.services}" * bool(recorded.services)
     stated = {
         "Model tested": ", ".join(map(breakable, snapshots_of(own.entries))),
@@ -214,7 +212,7 @@ def _head(report: AuditReport) -> list[tuple[str, str]]:
         "Collected": collected,
         "Without answer": recorded.unanswered(*own.missing),
         "Settings": capital(recorded.settings),
-        "Margin": f"±{own.shown_margin} ({whose})",
+        "Margin": f"±{own.shown_margin} (declared by the benchmark)",
         "Auditor": facts.auditor,
         "Commissioned by": facts.commissioner,
     }

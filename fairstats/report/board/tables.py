@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
     """Show one row per model: its rate, AD and CFR by pair, the extreme p and h, missing answers.
 
-    Choices have AD, the largest p and h; for too many pairs to be columns, the mean AD by which
-    models rank. Other answers have the signed difference, and the smallest p: most of their pairs
-    are not expected to differ.
+    Choices have AD and h; for too many pairs to be columns, the mean AD by which models rank. Other
+    answers have the signed difference. The p is the smallest of all pairs, but the largest if the
+    text is slanted: then every pair is expected to differ.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     panels = figures.overview if figures.many or not figures.panels else figures.panels
     panels = [panel for panel in panels if not panel.shared]
     kind = figures.board.benchmark.kind
-    choice = kind == CHOICE
+    choice, slanted = kind == CHOICE, figures.board.benchmark.slanted
     gap = {"label": "AD ↓", "note": "accuracy disparity, points"}
     if not choice:
         gap = {"label": capital(noun(kind)), "note": f"{difference_name(kind)}, {kind.unit}"}
@@ -77,7 +77,7 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
             "rank": figures.rank(own.model),
             "accuracy": _cell(own.original) if own.original else original_accuracy(own),
             "h": _span([abs(pair.value("cohens_h")) for pair in own.pairs]),
-            "p": p_cell((max if choice else min)(own.p_values, default=math.nan)),
+            "p": p_cell((max if slanted else min)(own.p_values, default=math.nan)),
             "missing": _missing(own),
         }
         rows.append(cells | by_panel(partial(_of_panel, own)))
@@ -93,7 +93,7 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     if panels[:1] == [figures.pooled]:
         labels[next(iter(columns.values()))[0]] = "Mean size" if choice else SIGNED_MEAN
     labels |= {"h": "Cohen’s |h|"} if choice else {}
-    labels["p"] = f"{capital(named_test(kind))} p, {'largest' if choice else 'smallest'}"
+    labels["p"] = f"{capital(named_test(kind))} p, {'largest' if slanted else 'smallest'}"
     labels["missing"] = "Missing"
     table = written_table(
         rows, labels, name=name, stub="model", heading="Model", right=list(labels)

@@ -314,6 +314,7 @@ REASONS = {
     "answers": "different answers",
     "benchmark": "different benchmark file",
     "method": "different method",
+    "family": "other tests to adjust for",
 }
 _ANSWERS = {NEW: "new", GONE: "removed", SAME: "the same answers"}
 #: What may differ between the two releases, with how it is written.
@@ -436,7 +437,16 @@ def set_name(row: Mapping[Any, Any], *releases: Release) -> str:
         # Only the previous release declares it, which may not be there.
         return f"{name} {version}, {strategy_label(row['strategy'])}"
     named = any(prompted(one, name) for one in releases)
-    return set_label(benchmark, version, row["strategy"], prompted=named)
+    label = set_label(benchmark, version, row["strategy"], prompted=named)
+    others = {title for one in releases for title in _version_titles(one, besides=name)}
+    alike = benchmark.versions.get(version, version) in others
+    return f"{benchmark.title}: {label}" if alike else label
+
+
+def _version_titles(release: Release, *, besides: str) -> Iterator[str]:
+    for name, benchmark in release.benchmarks.items():
+        if name != besides:
+            yield from benchmark.versions.values()
 
 
 def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator[str]:

@@ -24,7 +24,7 @@ from fairstats.report.answer_sets import (
     span_of,
 )
 from fairstats.report.board.filters import shown_fact
-from fairstats.report.changed_items import flip_table, flip_texts
+from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
 from fairstats.report.figures import UNKNOWN, Figure, figure_of
@@ -59,6 +59,7 @@ from fairstats.report.words import (
     difference_name,
     gap_name,
     noun,
+    option_noun,
     unsigned,
     words_of,
 )
@@ -225,7 +226,7 @@ def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth:
     methods = f'<a href="{page_root()}reports/methods.html">formulas</a>'
     show_html(
         f'<p class="downloads">Every figure: {download_links("estimates")} · {methods}. '
-        f"Answers by {'letter' if sets[0].kind == CHOICE else 'option'}: "
+        f"Answers by {option_noun(sets[0].benchmark)}: "
         f"{download_links('letters')}.</p>"
     )
 
@@ -278,8 +279,7 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
             continue
         show_table(
             flip_table(flips, release, name=name, limit=ITEMS_SHOWN, headed=False),
-            caption=f"The first {ITEMS_SHOWN} {own.benchmark.words.items}, those that change for "
-            f"most pairs first.{_bold(own)}{_UNNAMED * own.many}",
+            caption=f"{_first(flips, own)}{bold_key(own.benchmark)}{_UNNAMED * own.many}",
             css_class="estimates compact",
         )
         if texts := flip_texts(flips, own.benchmark):
@@ -288,10 +288,10 @@ def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: i
     show_html(f'<p class="downloads">All changed answers: {download_links("flips")}.</p>')
 
 
-def _bold(own: AnswerSet) -> str:
-    if own.kind == CHOICE:
-        return " Bold: the correct answer."
-    return " Bold: the key." if own.benchmark.has_key else ""
+def _first(flips: pd.DataFrame, own: AnswerSet) -> str:
+    number, items = flips["item_id"].nunique(), own.benchmark.words.items
+    which = f"The first {ITEMS_SHOWN} {items}, those" if number > ITEMS_SHOWN else capital(items)
+    return f"{which} that change for most pairs first."
 
 
 def _show_history(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
@@ -511,6 +511,9 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
         limits = f"{level(release.alpha)} intervals in brackets. {test} test is the mid-p one."
     size = "AD: absolute accuracy difference. " if own.kind == CHOICE else ""
     text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
+    if own.whole and own.whole.of_both_answers:
+        both = "over the pairs with both answers; single pairs use every answer"
+        text += f" {own.whole.label}: the difference is {both}."
     if own.kind != CHOICE:
         return f"{text} {discordant_note(own.benchmark)}{_of_samples(own)}"
     if own.neutral is None:

@@ -19,7 +19,7 @@ from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import Answer, Mark, Section, Shown, pair_table
-from fairstats.report.words import option_label
+from fairstats.report.words import option_label, option_noun
 
 #: The tests of other possible problems with the answers.
 DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
@@ -47,7 +47,7 @@ def table(own: AnswerSet) -> Sequence[Shown]:
             "missing": " : ".join(NONE if n != n else f"{int(n):,}" for n in sides),
             "difference": pair.figure("missing_difference").text or NONE,
         } | {metric: p_cell(pair.value(metric, "p_value")) for metric in DIAGNOSTICS}
-    what = "letters" if own.kind == CHOICE else "answers"
+    what = f"{option_noun(own.benchmark)}s" if own.kind == CHOICE else "answers"
     caption = "Tests of missing and changed answers; p-values are not adjusted"
     return pair_table("tests", rows, caption, what=what)
 
@@ -87,8 +87,8 @@ def frequent_letter(own: AnswerSet) -> str:
     if count - key < FREQUENT:
         return ""
     return (
-        f"The letter {letter} is {percent(count)} of the answers but {percent(key)} of the keys. "
-        "The model or the parser of its replies may prefer it."
+        f"The {option_noun(own.benchmark)} {letter} is {percent(count)} of the answers but "
+        f"{percent(key)} of the keys. The model or the parser of its replies may prefer it."
     )
 
 
@@ -103,8 +103,9 @@ def _answer(own: AnswerSet) -> Answer:
         return Answer("Perhaps", text)
     if rows.loc[rows["letter"] != NO_ANSWER, "count"].sum() < ENOUGH:
         return Answer("Too few answers to tell", f"There are fewer than {ENOUGH}.")
-    text = f"No letter is answered {100 * FREQUENT:g} points more often than it is the key."
-    return Answer("No letter clearly", text)
+    what = option_noun(own.benchmark)
+    text = f"No {what} is answered {100 * FREQUENT:g} points more often than it is the key."
+    return Answer(f"No {what} clearly", text)
 
 
 def _attributes(own: AnswerSet) -> list[Attribute]:
@@ -148,8 +149,9 @@ def _cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
         share, key = (100 * float(shares.loc[group, name]) for name in ("share", "key_share"))
         if not said:
             marks.append(tick(axis, key, reach=40))
-        colour = (ACCENT_B, ACCENT_A)[number % 2]
-        marks.append(dot(axis, share, colour=colour, hollow=bool(number % 2)))
+        # Two marks can be told apart.
+        second = number == 1 and len(attribute.groups) == 2
+        marks.append(dot(axis, share, colour=ACCENT_A if second else ACCENT_B, hollow=second))
         said.append(f"{label} {share:.1f}%")
     return Cell(Markup().join(marks), ", ".join(said))
 
@@ -161,13 +163,20 @@ def _groups(attribute: Attribute) -> str:
 
 
 def _key(own: AnswerSet) -> list[Mark]:
-    circles = Mark("how often each option is answered, one circle per group in the order above")
-    return [circles, *([Mark("how often it is the key", "bar")] if own.benchmark.has_key else [])]
+    circles = "how often each option is answered, one circle per group"
+    if any(len(attribute.groups) == 2 for attribute in _attributes(own)):
+        circles += ", hollow for the second of two"
+    return [
+        Mark(circles),
+        *([Mark("how often it is the key", "bar")] if own.benchmark.has_key else []),
+    ]
 
 
 LETTERS = Section(
     order=210,
-    title=lambda own: f"Does it prefer {'a letter' if own.kind == CHOICE else 'an option'}?",
+    title=lambda own: (
+        f"Does it prefer {'a letter' if option_noun(own.benchmark) == 'letter' else 'an option'}?"
+    ),
     answer=_answer,
     applies=lambda own: bool(own.benchmark.options and _attributes(own)),
     charts=lambda own, name: (_chart(own, name),),

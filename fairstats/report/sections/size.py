@@ -172,7 +172,7 @@ def _key(own: AnswerSet) -> Sequence[Mark]:
     return [
         Mark(f"this model, {sure(own)}", "a"),
         *(others if any(own.others.values()) else []),
-        Mark(f"shaded: {margin}{unit} margin, a convention of this benchmark"),
+        Mark(f"shaded: {margin}{unit} margin, which the benchmark declares"),
     ]
 
 

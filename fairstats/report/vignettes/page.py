@@ -45,6 +45,7 @@ from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, prose, show_markdown, show_table
 from fairstats.report.render import draw_report, write_tables
 from fairstats.report.tables import figure_cell, files_of, labels_of, share, written_table
+from fairstats.report.words import words_of
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import OVERLAP
 from fairstats.vignettes.measures import write_measures
@@ -94,7 +95,8 @@ def _show_question(
 ) -> None:
     """Show a question of the audit: its finding, its note, and the figures as a table."""
     sentences, cells = _FINDINGS[aspect](rows, benchmark, release.alpha)
-    parts = [f"### {question['title']}", *sentences, prose(f"vignettes-{aspect.replace(' ', '-')}")]
+    note = prose(f"vignettes-{aspect.replace(' ', '-')}", texts=_texts_of_keys(rows))
+    parts = [f"### {question['title']}", *sentences, note]
     show_markdown("\n\n".join(parts))
     if cells:
         labels = {k: v for k, v in question["labels"].items() if any(c.get(k) for c in cells)}
@@ -110,6 +112,12 @@ def _show_question(
         show_table(
             table, caption=f"{benchmark.title}: {caption}", download=files_of(release, FINDINGS)
         )
+
+
+def _texts_of_keys(rows: pd.DataFrame) -> str:
+    """Name the texts that decide whether a key may be wrong."""
+    baseline = rows["note"].astype(str).str.contains("neutralized text").any()
+    return "an item's original and neutralized text" if baseline else "the versions of an item"
 
 
 def _sentence(name: str, **words: object) -> str:
@@ -165,7 +173,10 @@ def _duplicates(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
     for row in lead[lead["measure"].isin([*labels["duplicate_items"]])].to_dict("records"):
         number = round(row["estimate"] * row["n"])
         share_of = f" ({percent(row['estimate'])})" if number else ""
-        text = f"{_some(number, row['n'], 'item')}{share_of}"
+        words = words_of(benchmark)
+        noun = words.item if row["n"] == 1 else words.items
+        some = number_word(number) if number else "none"
+        text = f"{some} of {number_word(row['n'])} {noun}{share_of}"
         sentences.append(capital(labels["duplicate_items"][row["measure"]].format(text)))
     alike = rows["measure"].isin(["like_neutral", "like_other_group"])
     if alike.any() and not rows.loc[alike, "estimate"].any():
