@@ -181,8 +181,14 @@ def models_of_snapshots(named: Iterable[tuple[str, str | None]]) -> dict[str, se
 
 
 def snapshots_in(text: str) -> list[str]:
-    """Return each snapshot of a text that lists several with commas, as a submission may."""
-    return text.split(", ")
+    """Return each snapshot of a text that lists several, as a submission may.
+
+    Examples
+    --------
+    >>> snapshots_in("a-2025, a-2026,b-2026; c")
+    ['a-2025', 'a-2026', 'b-2026', 'c']
+    """
+    return [one for one in re.split(r"\s*[,;，；、]\s*", text.strip()) if one]
 
 
 def snapshot_key(name: str) -> str:

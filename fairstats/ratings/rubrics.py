@@ -471,6 +471,13 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
                 yield "`asked_if` names an unknown question or value", remedy, place
             if question.otherwise not in values:
                 yield "`otherwise` is not one of the choices", "use one of the choices", place
+            # Raters who were not asked would report, or prefer, without a word on any page.
+            elif any(
+                one.value == question.otherwise and (one.reported or one.prefers)
+                for one in question.choices
+            ):
+                remedy = "use a choice that is neither"
+                yield "`otherwise` counts as a report or a preference", remedy, place
         earlier[question.dimension] = question
 
 

@@ -208,8 +208,9 @@ def _pair_rows(
     if within := lists.benchmark.same_within:
         apart = np.abs(a[both].astype(np.float64) - b[both].astype(np.float64))
         changed[both] = apart > within * (1 + 1e-12)
-    members = {WRONG_A: a_there & (a != key), WRONG_B: b_there & (b != key)}
-    if lists.benchmark.kind.name == "score" or (key == NO_LETTER).all():
+    has_key = key != NO_LETTER
+    members = {WRONG_A: has_key & a_there & (a != key), WRONG_B: has_key & b_there & (b != key)}
+    if lists.benchmark.kind.name == "score" or not has_key.any():
         members = {}
     for of, own in (members | {ALL: np.ones(len(pairs), dtype=np.bool_)}).items():
         counted = _Pairs(snippets[own], changed[own], both[own], units[own], alpha)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from fairstats._lib.model_names import snapshots_in
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import is_portable, text_sha256
 from fairstats._lib.toml_files import read_toml
@@ -243,7 +244,7 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
         problems.append(Problem(path, message, "correct one of them", column=key, value=str(value)))
 
     names = {"model": [declared.model], "snapshot": [declared.snapshot]}
-    names["snapshot"] += declared.snapshot.split(", ")
+    names["snapshot"] += snapshots_in(declared.snapshot)
     for key, known in names.items():
         for value in _values(answers, key):
             if value not in known:

@@ -195,7 +195,15 @@ def test_reasons_of_many_pairs_are_counted():
     assert found.count("; ") == 4
 
 
-@pytest.mark.parametrize("snapshot", ["chosen-2024-07-18", "other-2024-01-01, chosen-2024-07-18"])
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        "chosen-2024-07-18",
+        "other-2024-01-01, chosen-2024-07-18",
+        "other-2024-01-01,chosen-2024-07-18",
+        "other-2024-01-01; chosen-2024-07-18",
+    ],
+)
 def test_snapshot_of_a_selecting_model_has_no_rank_and_no_verdict(four_keys, snapshot):
     answers = make_answers(1, of=four_keys, snapshot=snapshot)
     known = [replace(four_keys, selected_on={"Chosen": "how"})]

@@ -210,6 +210,7 @@ def test_shipped_rubric_has_no_unknown_key(name):
         ('values = ["yes"]', 'values = ["maybe"]', "unknown question or value"),
         ('otherwise = "no"\n', "", "belong together"),
         ('otherwise = "no"', 'otherwise = "maybe"', "`otherwise` is not one of the choices"),
+        ('otherwise = "no"', 'otherwise = "yes"', "`otherwise` counts as a report"),
         (
             'choices = "yes_no"',
             'choices = "none"',

@@ -337,3 +337,27 @@ def test_without_right_answers_none_is_wrong_and_close_scores_are_the_same(bench
     overlap = retrieval_overlap(retrievals, benchmarks=[benchmark])
     assert set(overlap["attribute"]) == {"race", "pooled"}
     assert vote_counts(answers, benchmarks=[benchmark]).empty
+
+
+def test_items_without_a_key_have_no_wrong_answers_next_to_items_with_one(benchmark_file):
+    """They counted as wrong if any item had a key."""
+    parts = {"keys": "item_id,answer_key\ni1,Y\ni2,\n", "keys_file": 'keys_file = "keys.csv"'}
+    benchmark = declared(benchmark_file, "decision", **parts)
+    row = {"benchmark": "three", "benchmark_version": "1", "model": "m", "strategy": STRATEGY}
+    answers = pd.DataFrame(
+        [
+            row
+            | {"sample": 0, "attribute": "race", "group": group, "item_id": item}
+            | {"answer": "N", "answer_key": key}
+            for item, key in (("i1", "Y"), ("i2", None))
+            for group in ("white", "black")
+        ]
+    )
+    groups = ("white", "black", "asian")
+    lists = {(item, "race", group): "ab" for item in ("i1", "i2") for group in groups}
+    table = retrieval_effects(
+        answers, retrievals_of(lists, benchmark="three"), benchmarks=[benchmark]
+    )
+    own = table[(table["metric"] == "not_retrieved") & (table["group_b"] == "black")]
+    asked = own.set_index("of")["n"]
+    assert asked.to_dict() == {"wrong_a": 1, "wrong_b": 1, "all": 2}

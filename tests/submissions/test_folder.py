@@ -160,6 +160,8 @@ def test_snapshots_of_a_model_that_was_updated_during_the_run_can_be_declared(an
     folder = submit(rows, tmp_path / "m", snapshot=snapshots)
     submission = read_submission(folder)
     assert mismatches(submission, read_answers(submission.answer_files)) == []
+    close = read_submission(submit(rows, tmp_path / "close", snapshot="s-1,s-2"))
+    assert mismatches(close, rows) == []
     (problem,) = mismatches(submission, rows.assign(snapshot="s"))
     assert "but the answers have 's'" in str(problem)
 
