@@ -583,12 +583,12 @@ def missing_reasons(entries: Iterable[Mapping[str, Any]]) -> str:
     Examples
     --------
     >>> missing_reasons([{"missing": 12, "refused": 9, "failed": 1}])
-    ' (9 refused, 2 unreadable, 1 failed request)'
+    ' (9 refused, 2 empty or unreadable, 1 failed request)'
     """
     told = [entry for entry in entries if "refused" in entry]
     counts = {name: sum(e[name] for e in told) for name in ("refused", "failed", "missing")}
     refused, failed, missing = counts.values()
-    parts = {"refused": refused, "unreadable": missing - refused - failed}
+    parts = {"refused": refused, "empty or unreadable": missing - refused - failed}
     shown = [f"{count:,} {reason}" for reason, count in parts.items() if count]
     shown += [counted(failed, "failed request")] * bool(failed)
     return f" ({', '.join(shown)})" if shown else ""

@@ -28,7 +28,7 @@ def _older(entry):
 def test_manifest_counts_the_reasons(entries):
     (entry,) = entries
     assert [entry[name] for name in ("missing", "refused", "failed")] == [4, 2, 1]
-    assert missing_reasons(entries) == " (2 refused, 1 unreadable, 1 failed request)"
+    assert missing_reasons(entries) == " (2 refused, 1 empty or unreadable, 1 failed request)"
 
 
 def test_reasons_are_left_out_if_the_release_does_not_state_them(entries):

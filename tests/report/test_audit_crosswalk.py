@@ -146,9 +146,9 @@ def test_recorded_facts_are_those_of_the_answers():
         (
             ["ok"] * 7 + ["refused", "refused", "unparsed"],
             3,
-            "2 refused (20.0%), 1 unreadable (10.0%)",
+            "2 refused (20.0%), 1 empty or unreadable (10.0%)",
         ),
-        (["ok"] * 9 + ["unparsed"], 1, "none marked as refused, 1 unreadable (10.0%)"),
+        (["ok"] * 9 + ["unparsed"], 1, "none marked as refused, 1 empty or unreadable (10.0%)"),
         (
             ["ok"] * 7 + ["refused", "error"],
             3,

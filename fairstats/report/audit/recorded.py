@@ -74,7 +74,7 @@ class Recorded:
         refused = int((self.rows["status"] == "refused").sum())
         counts = {
             "refused": refused,
-            "unreadable": int((self.rows["status"] == "unparsed").sum()),
+            "empty or unreadable": int((self.rows["status"] == "unparsed").sum()),
             "failed": int((self.rows["status"] == "error").sum()),
         }
         counts["not in the file"] = missing - sum(counts.values())
