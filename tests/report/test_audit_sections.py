@@ -275,7 +275,7 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
         "Benchmark": "Three groups,",
         "Size": "300 vignettes, 1,500 answers",
         "Margin": "±2 points",
-        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 empty or unreadable); snapshot ",
+        "plain:": "300 vignettes, 1,500 answers, 3 of them missing (3 empty or unreadable)",
         "reasoning first:": "300 vignettes, 1,500 answers, 0 of them missing; snapshot “Model-1-1”",
     }.items():
         assert squeezed(f"{label} {value}") in report
