@@ -9,7 +9,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,7 +191,7 @@ def _named_damage(file: FileBytes) -> Iterator[None]:
     except InputError:
         raise
     # Damaged pages raise errors of every kind.
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, IndexError) as error:
         problem = Problem(
             str(file), f"is not a parquet file ({error})", "write it as parquet again"
         )
@@ -206,7 +206,8 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     # Use ParquetFile: read_table adds columns from folder names.
     with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source)) as whole:
         schema, rows = whole.schema_arrow, whole.metadata.num_rows
-        sizes, deltas = _unpacked_sizes(whole.metadata), _delta_encodings(whole.metadata)
+        chunks = _column_chunks(file, whole.metadata)
+    sizes, deltas = _unpacked_sizes(chunks), _delta_encodings(chunks)
     kept = without_index(schema.names, str(file)) if wanted is None else wanted
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
@@ -258,33 +259,58 @@ def _encoded(path: str, column: str, encoding: str) -> Problem:
     return Problem(path, message, remedy, column=column)
 
 
-def _unpacked_sizes(metadata: Any) -> dict[str, int]:
+def _unpacked_sizes(chunks: Iterable[Any]) -> dict[str, int]:
     """Return the bytes of each column before compression, as a file states them.
 
     Texts that rows share count once.
     """
     sizes: Counter[str] = Counter()
-    for column in _column_chunks(metadata):
+    for column in chunks:
         sizes[column.path_in_schema] += column.total_uncompressed_size
     return sizes
 
 
-def _delta_encodings(metadata: Any) -> dict[str, str]:
+def _delta_encodings(chunks: Iterable[Any]) -> dict[str, str]:
     """Return the encoding of each column of texts that are stored as changes to the one before.
 
     A few bytes of such a file can be gigabytes of text in a single batch.
     """
     found = {}
-    for column in _column_chunks(metadata):
+    for column in chunks:
         for name in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
             if name in column.encodings:
                 found[column.path_in_schema] = name
     return found
 
 
-def _column_chunks(metadata: Any) -> Iterator[Any]:
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return (group.column(place) for group in groups for place in range(group.num_columns))
+class _UnreadError(Exception):
+    """Raised instead of reading a page."""
+
+
+class _NoPages(io.BytesIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        raise _UnreadError
+
+
+def _column_chunks(file: FileBytes, metadata: Any) -> list[Any]:
+    """Return what a parquet file states about each column of each group of rows.
+
+    Wrong statistics abort the process when these are asked for (in pyarrow 26), but are an error
+    when rows are read. So a row of each is read, up to its first page.
+    """
+    import pyarrow.parquet
+
+    chunks = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for place in range(group.num_columns):
+            reader = pyarrow.parquet.ParquetFile(_NoPages(file.content), metadata=metadata)
+            path = metadata.schema.column(place).path
+            rows = reader.iter_batches(1, row_groups=[number], columns=[path], use_threads=False)
+            with suppress(_UnreadError):
+                next(rows, None)
+            chunks.append(group.column(place))
+    return chunks
 
 
 def without_index(columns: Iterable[str], path: str) -> list[str]:

@@ -325,6 +325,36 @@ def test_parquet_file_with_delta_encodings_is_named_with_a_remedy(encoding, tmp_
     )
 
 
+# In a process of its own: pyarrow aborts it at some wrong statistics.
+FLIPPED = """
+import sys
+from pathlib import Path
+from fairstats._lib.problems import InputError
+from fairstats._lib.untrusted_tables import check_parquet
+
+path = Path(sys.argv[1])
+whole = path.read_bytes()
+refused = 0
+for place in range(len(whole) - 8 - int.from_bytes(whole[-8:-4], "little"), len(whole)):
+    for bit in range(8):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+        try:
+            check_parquet(path)
+        except InputError:
+            refused += 1
+print(refused)
+"""
+
+
+def test_no_flipped_bit_of_what_a_parquet_file_states_ends_the_process(tmp_path):
+    table = pyarrow.table({"answer": ["A", None, "B"], "sample": [1, 2, None]})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet", store_schema=False)
+    command = [sys.executable, "-W", "ignore", "-c", FLIPPED, str(tmp_path / "t.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-1000:]
+    assert int(done.stdout) > 0
+
+
 def test_column_name_that_is_not_utf8_is_refused(tmp_path):
     path = write_columns(tmp_path / "a.parquet")
     path.write_bytes(path.read_bytes().replace(b"strategy", b"strateg\xff"))
