@@ -211,10 +211,10 @@ def test_unknown_item_prevents_writing(answers, tmp_path):
 
 
 def test_reparse_command_prints_the_changes(answers, tmp_path, monkeypatch):
-    # A long path would wrap the line.
-    monkeypatch.chdir(tmp_path)
-    write_answers(answers, tmp_path / "old" / "a.parquet")
-    arguments = ["reparse", "old/a.parquet", "--out", "new"]
+    # A narrow table would wrap the reply.
+    monkeypatch.delenv("COLUMNS", raising=False)
+    old = write_answers(answers, tmp_path / "old" / "a.parquet")
+    arguments = ["reparse", str(old), "--out", str(tmp_path / "new")]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert "5 of 8 answers changed" in done.stderr
