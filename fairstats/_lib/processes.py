@@ -104,7 +104,6 @@ def give_memory_back() -> None:
     """Give freed memory back to the system; the C library and arrow keep it for later."""
     import pyarrow
 
-    gc.collect()
     pyarrow.default_memory_pool().release_unused()
     # Only glibc has it.
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):

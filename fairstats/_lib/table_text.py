@@ -45,7 +45,7 @@ def table_csv(table: pd.DataFrame) -> str:
     return text.getvalue()
 
 
-def hash_rows(found: Hash, rows: pd.DataFrame, *, header: bool = False) -> None:
+def hash_rows(found: Hash, rows: pd.DataFrame, *, header: bool) -> None:
     """Add rows to a hash, as CSV with all digits: it does not depend on how a file stores them."""
     import pyarrow
     from pyarrow.csv import WriteOptions, write_csv

@@ -301,10 +301,10 @@ def _column_chunks(file: FileBytes, metadata: Any) -> list[Any]:
     import pyarrow.parquet
 
     chunks = []
+    reader = pyarrow.parquet.ParquetFile(_NoPages(file.content), metadata=metadata)
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for place in range(group.num_columns):
-            reader = pyarrow.parquet.ParquetFile(_NoPages(file.content), metadata=metadata)
             path = metadata.schema.column(place).path
             rows = reader.iter_batches(1, row_groups=[number], columns=[path], use_threads=False)
             with suppress(_UnreadError):

@@ -20,6 +20,7 @@ from fairstats.benchmarks.declaration import (
     POOLED,
     folded,
     is_number,
+    numbered,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
 from fairstats.benchmarks.refusals import REFUSAL, is_no_answer, is_refusal
@@ -210,8 +211,7 @@ def _order(options: Sequence[str]) -> str:
     """Return the comment on the order of words, which counts if they are levels."""
     if len(options) < 3:
         return ""
-    places = ", ".join(f"{place} = {text}" for place, text in enumerate(options, start=1))
-    return f"\n{DECIDE}: for levels, the order (proposed: {places})."
+    return f"\n{DECIDE}: for levels, the order (proposed: {', '.join(numbered(options))})."
 
 
 def _options_in(answers: pd.DataFrame) -> dict[str, str]:

@@ -14,7 +14,7 @@ from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.authoring import DECIDE
 from fairstats.benchmarks.benchmark_files import toml_value
-from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark, is_number
+from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark, is_number, numbered
 
 _TABLE = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
@@ -79,7 +79,7 @@ def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
         low, high = (f"{end:g}" for end in benchmark.limits)
         of_words = bool(named) and not all(map(is_number, benchmark.options))
         if of_words:
-            named = [f"{place} = {one}" for place, one in enumerate(named, start=1)]
+            named = numbered(named)
             low, high = named[0], named[-1]
         what = f"one of {', '.join(named)}" if named else f"a number from {low} to {high}"
         more = f"; more means {benchmark.higher}" * bool(benchmark.higher)

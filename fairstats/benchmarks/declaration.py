@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -317,7 +317,7 @@ class Benchmark:
         """Return the ends of the scale; of words, the number of each, which their order gives."""
         if all(map(is_number, self.options)):
             return "{:g} to {:g}".format(*self.limits)
-        return ", ".join(f"{number:g} = {option}" for option, number in self.values.items())
+        return ", ".join(numbered(self.options))
 
     @property
     def has_pairs(self) -> bool:
@@ -602,6 +602,17 @@ def level_values(options: tuple[str, ...]) -> dict[str, float]:
         return {option: float(option) for option in options}
     except ValueError:
         return {option: float(place) for place, option in enumerate(options, start=1)}
+
+
+def numbered(levels: Iterable[str]) -> list[str]:
+    """Return levels that are words with their numbers, which their order gives.
+
+    Examples
+    --------
+    >>> numbered(["urgent", "routine"])
+    ['1 = urgent', '2 = routine']
+    """
+    return [f"{place} = {level}" for place, level in enumerate(levels, start=1)]
 
 
 def spelled_levels(

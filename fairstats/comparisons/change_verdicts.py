@@ -208,7 +208,7 @@ class AnswerSet:
     @cached_property
     def units(self) -> dict[str, str]:
         """Return the independent unit of each item: its cluster, or itself."""
-        return dict(zip(self.grid.items, self.grid.unit_names, strict=True))
+        return self.grid.unit_of_item
 
     @cached_property
     def asked(self) -> set[tuple[str, str]]:

@@ -156,8 +156,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     # Without sorting, which takes several times the memory of all rows.
     counts = np.bincount(board.item)
     items, number = np.flatnonzero(counts), (np.cumsum(counts > 0) - 1).astype(np.int32)
-    place, first_row = number[board.item], np.zeros(len(items), dtype=np.int32)
-    first_row[place[::-1]] = np.arange(len(place), dtype=np.int32)[::-1]
+    place = number[board.item]
     any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
     np.logical_or.at(any_asked, place, asked.any(axis=2))
     # A sample counts if it was asked for every pair that any model was asked for the item.
@@ -201,7 +200,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         notes[model] = "; ".join(filter(None, own_notes))
     clusters = np.zeros(0, dtype=np.str_)
     if len(board.cluster):
-        clusters = board.unit_names[first_row].astype(str)
+        of_item = board.unit_of_item
+        clusters = np.array([of_item[name] for name in board.item_names[items]], dtype=np.str_)
     models = tuple(sorted(columns))
     return RankItems(
         benchmark, models, tallies, clusters, common, unranked, why, notes, uninformative

@@ -109,6 +109,11 @@ class Grid:
         """Return the name of each row's independent unit: its item, or its cluster."""
         return self.cluster_names[self.cluster] if len(self.cluster) else self.items
 
+    @property
+    def unit_of_item(self) -> dict[str, str]:
+        """Return the independent unit of each item: its cluster, or itself."""
+        return dict(zip(self.items, self.unit_names, strict=True))
+
     @cached_property
     def hits(self) -> npt.NDArray[np.int8]:
         """Return 1 for each favourable decision or right answer, else 0; negative as in answers.
@@ -301,7 +306,7 @@ def with_unasked(grid: Grid) -> Grid:
     cluster, clusters = grid.cluster, grid.cluster_names
     places = np.concatenate([place, item])
     if len(cluster):
-        of_item = dict(zip(grid.items, grid.unit_names, strict=True)) | dict(benchmark.clusters)
+        of_item = grid.unit_of_item | dict(benchmark.clusters)
         known = [of_item.get(name, "") for name in names[places].tolist()]
         cluster, clusters = pd.factorize(np.array(known, dtype=object), sort=True)
     order = np.lexsort([places, every]) if len(grid.item) else np.argsort(every, kind="stable")

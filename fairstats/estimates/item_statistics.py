@@ -310,7 +310,7 @@ def _differences(
             raise InputError([Problem("missing", message, "choose another policy")])
         own = item_grid(opened, benchmark)
         others = ~own.selecting[own.unit]
-        unit_of = dict(zip(own.items, own.unit_names, strict=True))
+        unit_of = own.unit_of_item
         for pair, table in paired_items(own.rows(others), policy):
             rows = table[table["n"] > 0]
             change = rows["total"]

@@ -175,9 +175,8 @@ def retrieval_effects(
         return _typed([])
     asked = open_answers(answers[own], benchmarks)
     units = {
-        name: dict(zip(grid.items, grid.unit_names, strict=True))
+        name: item_grid(asked, benchmark).unit_of_item
         for name, benchmark in asked.benchmarks.items()
-        for grid in [item_grid(asked, benchmark)]
     }
     patterns = item_patterns(asked)
     rows = []

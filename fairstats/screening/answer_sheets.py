@@ -392,7 +392,7 @@ def _layout(
         places = np.array([*(options[name] for name in grid.options), -1], dtype=np.int32)
         key[index.get_indexer(grid.item_names).astype(np.int32)[grid.item]] = places[grid.key]
         if benchmark.cluster is not None:
-            clusters |= zip(grid.items, grid.unit_names, strict=True)
+            clusters |= grid.unit_of_item
     declared = [options[key] for key in benchmark.answer_keys.values()]
     key[index.get_indexer(list(benchmark.answer_keys))] = declared
     units = None

@@ -174,9 +174,7 @@ def _duplicates(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
         number = round(row["estimate"] * row["n"])
         share_of = f" ({percent(row['estimate'])})" if number else ""
         words = words_of(benchmark)
-        noun = words.item if row["n"] == 1 else words.items
-        some = number_word(number) if number else "none"
-        text = f"{some} of {number_word(row['n'])} {noun}{share_of}"
+        text = f"{_some(number, row['n'], words.item, words.items)}{share_of}"
         sentences.append(capital(labels["duplicate_items"][row["measure"]].format(text)))
     alike = rows["measure"].isin(["like_neutral", "like_other_group"])
     if alike.any() and not rows.loc[alike, "estimate"].any():
@@ -208,7 +206,7 @@ def _selection(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Found:
     if len(least):
         signs = int((least < alpha).sum())
         words = {"verb": "show" if signs > 1 else "shows", "p": p_figure(least.min())}
-        sets = capital(_some(signs, len(least), "answer set"))
+        sets = capital(_some(signs, len(least), "answer set", "answer sets"))
         sentences.append(_sentence("undeclared", sets=sets, **words))
     # Those that are less one-sided than another model show no sign.
     cells = [
@@ -412,9 +410,9 @@ def _figure(row: Row) -> str:
     return figure_cell(row["estimate"], form, ", ".join(filter(None, below)), strong=False)
 
 
-def _some(number: int, of: int, noun: str) -> str:
+def _some(number: int, of: int, one: str, several: str) -> str:
     some = number_word(number) if number else "none"
-    return f"{some} of {number_word(of)} {noun}{'s' * (of != 1)}"
+    return f"{some} of {number_word(of)} {one if of == 1 else several}"
 
 
 def _signed(value: float) -> str:
