@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.outcomes import FOR_A, FOR_B, Once, Outcomes
+from fairstats.counts.outcomes import EXTREMES, Once, Outcomes
 from fairstats.counts.patterns import INCOMPLETE, PATTERNS, CountingPolicy, IntArray
 from fairstats.counts.unit_sums import UnitSums, mean_gap, unit_sums
+from fairstats.estimates.mixed_completions import MIXED, ClusteredPair
 from fairstats.inference.clustered_answers import flip_test, sign_flip_test
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.metrics.accuracy import ACCURACY_DIFFERENCE, accuracy_difference
+from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
 from fairstats.metrics.mean_difference import difference_of_means, mean_differences, with_room
 from fairstats.metrics.metric import Numbers, PairMetric, Pairs, Range, design_effect_of
@@ -38,12 +40,11 @@ class Completions:
 
     Attributes
     ----------
-    lowest, highest : ndarray
+    lowest, highest : ndarray, shape (pairs,)
         The difference.
-    inner_low, inner_high : ndarray
-        The outermost limits of the 1 − 2 alpha intervals; NaN if no answer is missing.
-    lowest_high, highest_low : ndarray
-        The other limit of the interval of the lowest difference, and of that of the highest.
+    ends : ndarray, shape (pairs, 2, completions)
+        The low and high limits of the 1 − 2 alpha intervals of the completions that are compared:
+        the extreme ones, and with clusters mixed ones. NaN if no answer is missing.
     is_open : ndarray of bool
         Whether any answer is missing.
     unasked, items : ndarray of int
@@ -56,20 +57,26 @@ class Completions:
 
     lowest: FloatArray
     highest: FloatArray
-    inner_low: FloatArray
-    inner_high: FloatArray
-    lowest_high: FloatArray
-    highest_low: FloatArray
+    ends: FloatArray
     is_open: BoolArray
     unasked: IntArray
     items: IntArray
 
+    @cached_property
+    def inner_low(self) -> FloatArray:
+        """Return the lowest limit; NaN if no answer is missing."""
+        return np.asarray(np.fmin.reduce(self.ends[:, 0], axis=1))
+
+    @cached_property
+    def inner_high(self) -> FloatArray:
+        """Return the highest limit; NaN if no answer is missing."""
+        return np.asarray(np.fmax.reduce(self.ends[:, 1], axis=1))
+
     def inside(self, margin: npt.ArrayLike) -> BoolArray:
-        """Return whether the interval of an extreme completion is inside the margin."""
-        limit = np.asarray(margin, dtype=np.float64)
-        lowest = (self.inner_low > -limit) & (self.lowest_high < limit)
-        highest = (self.highest_low > -limit) & (self.inner_high < limit)
-        return np.asarray(self.is_open & (lowest | highest))
+        """Return whether the interval of one of the completions is inside the margin."""
+        limit = np.asarray(margin, dtype=np.float64)[..., None]
+        within = (self.ends[:, 0] > -limit) & (self.ends[:, 1] < limit)
+        return np.asarray(self.is_open & within.any(axis=-1))
 
 
 class TestedPairs(Protocol):
@@ -163,29 +170,19 @@ class ShareTests(Once):
         return c["n10"], c["n01"], for_a, for_b, whole.sum(axis=1), is_open(outcomes)
 
     @cached_property
-    def _completed(self) -> dict[int, list[tuple[IntArray, IntArray, float]]]:
-        """Return the completion for b, and that for a, of each open pair of clustered answers.
+    def _clusters(self) -> dict[int, ClusteredPair]:
+        """Return the units of each open pair of clustered answers in both extreme completions.
 
-        Each has n10 − n01 of every unit, the number of units, and their design effect: the units
-        with missing answers may be those in which the groups differ.
+        The units with missing answers may be those in which the groups differ.
         """
         outcomes, open_ = self.pairs.outcomes, self._open[-1] & self.clustered
         if not open_.any():
             return {}
         few = self.pairs.alpha if outcomes.benchmark.few_units else None
-        sides, found = [outcomes.completed(extreme) for extreme in (FOR_B, FOR_A)], {}
-        for place in np.flatnonzero(open_).tolist():
-            found[place] = [
-                (
-                    cells[:, PATTERNS.index("n10")] - cells[:, PATTERNS.index("n01")],
-                    many,
-                    design_effect_of(
-                        ACCURACY_DIFFERENCE, cells, many, int(copies[place]), "complete", few=few
-                    ),
-                )
-                for (cells, many), copies in ((one.clusters[place], one.copies) for one in sides)
-            ]
-        return found
+        sides = [outcomes.completed(extreme) for extreme in EXTREMES]
+        return {
+            place: ClusteredPair.of(sides, place, few) for place in np.flatnonzero(open_).tolist()
+        }
 
     def p_range(self, test: McNemarMethod) -> tuple[FloatArray, FloatArray]:
         n10, n01, for_a, for_b, _, open_ = self._open
@@ -202,9 +199,12 @@ class ShareTests(Once):
             towards_a, towards_b = np.clip(n01 - n10, 0, for_a), np.clip(n10 - n01, 0, for_b)
             highest[single] = p_value(n10 + towards_a, n01 + towards_b)
         method: Flippable = "exact" if test == "exact" else "midp"
-        for place, sides in self._completed.items():
-            totals = [float(change @ many) for change, many, _ in sides]
-            p = [float(sign_flip_test(*one[:2], method=method).p_value) for one in sides]
+        for place, cells in self._clusters.items():
+            totals = [float(change @ cells.many) for change in cells.changes]
+            p = [
+                float(sign_flip_test(change, cells.many, method=method).p_value)
+                for change in cells.changes
+            ]
             lowest[place], highest[place] = _between(totals, p)
         return np.fmin(lowest, published), np.fmax(highest, published)
 
@@ -214,35 +214,42 @@ class ShareTests(Once):
 
     def completions(self, alpha: float) -> Completions:
         n10, n01, for_a, for_b, n, open_ = self._open
-        inner_low, inner_high, lowest_high, highest_low = np.full((4, len(n)), np.nan)
-        effects = np.tile(self.effect, (2, 1))
-        for place, sides in self._completed.items():
-            effects[:, place] = [max(self.effect[place], one[2]) for one in sides]
+        z = float(scipy.stats.norm.isf(alpha / 2))
+        ends = np.full((len(n), 2, MIXED), np.nan)
         # Most pairs have no missing answer, and then there is nothing to complete.
-        if open_.any():
-            low, high = tango_limits(
-                np.stack([n10, n10 + for_a])[:, open_],
-                np.stack([n01 + for_b, n01])[:, open_],
-                n[open_],
-                alpha=alpha,
-                design_effect=effects[:, open_],
-            )
-            inner_low[open_], highest_low[open_] = low
-            lowest_high[open_], inner_high[open_] = high
+        alone = open_ & ~self.clustered
+        extremes = np.stack([[n10, n10 + for_a], [n01 + for_b, n01]])[..., alone]
+        ends[alone, :, :2] = _limits(extremes, n[alone], self.effect[alone], alpha)
+        places = list(self._clusters)
+        if places:
+            found = np.array([one.completed(z) for one in self._clusters.values()])
+            *mixed, effects = found.transpose(1, 2, 0)
+            effects = np.fmax(effects, self.effect[places])
+            ends[places] = _limits(np.stack(mixed), n[places], effects, alpha)
         return Completions(
             (n10 - n01 - for_b) / np.maximum(n, 1),
             (n10 + for_a - n01) / np.maximum(n, 1),
-            inner_low,
-            inner_high,
-            lowest_high,
-            highest_low,
+            ends,
             open_,
             *self.pairs.outcomes.unasked,
         )
 
 
+def _limits(
+    discordant: npt.NDArray[Any], n: IntArray, effect: FloatArray, alpha: float
+) -> FloatArray:
+    """Return Tango's limits, (pairs, 2, completions), given (n10 and n01, completions, pairs)."""
+    n10, n01 = discordant
+    found = tango_limits(n10, n01, n, alpha=alpha, design_effect=effect)
+    return np.stack(found).transpose(2, 0, 1)
+
+
 def _between(totals: Sequence[float], p_values: Sequence[float]) -> tuple[float, float]:
-    """Return the lowest and highest p-value of the completions between two extreme ones."""
+    """Return the lowest and highest p-value of the completions between two extreme ones.
+
+    p is the probability that the units of a random half add up to 0 or less, so it falls as any
+    unit's difference grows.
+    """
     # If the differences have two signs, some completion has no difference at all.
     return min(p_values), 1.0 if totals[0] <= 0 <= totals[1] else max(p_values)
 
@@ -252,7 +259,8 @@ class MeanTests(Once):
     """Differences of means: of levels or scores.
 
     A missing answer can be anywhere on the scale. The extreme completions put all of group a's at
-    one end and all of group b's at the other.
+    one end and all of group b's at the other. As answers differ more between the ends of a scale
+    than between items, mixed ones hardly ever have wider limits.
 
     Attributes
     ----------
@@ -322,22 +330,6 @@ class MeanTests(Once):
             highest[place] = np.fmax(most, highest[place])
         return lowest, highest
 
-    def _limits_of(self, completed: Mapping[int, tuple[UnitSums, UnitSums]], alpha: float) -> Any:
-        """Return the lowest and highest difference, and the limits of both intervals."""
-        now, limits = self.difference(alpha), self.pairs.outcomes.benchmark.limits
-        found = np.full((6, len(self.pairs.outcomes)), np.nan)
-        found[:2] = now.estimate
-        places = list(completed)
-        if places:
-            tables = [list(side) for side in zip(*completed.values(), strict=True)]
-            low, high = (
-                with_room(mean_differences(side, limits, alpha), side, limits, alpha)
-                for side in tables
-            )
-            ends = (low.ci_low, high.ci_high, low.ci_high, high.ci_low)
-            found[:, places] = low.estimate, high.estimate, *ends
-        return found
-
     @cached_property
     def fill_ins(self) -> Range:
         of = self.pairs.outcomes
@@ -348,10 +340,16 @@ class MeanTests(Once):
         return low, high
 
     def completions(self, alpha: float) -> Completions:
-        low, high, *limits = self._limits_of(self._completed, alpha)
-        inner_low, inner_high, lowest_high, highest_low = limits
-        both = inner_low, inner_high, lowest_high, highest_low
-        return Completions(low, high, *both, self._open, *self.pairs.outcomes.unasked)
+        now, limits = self.difference(alpha), self.pairs.outcomes.benchmark.limits
+        lowest, highest = now.estimate.copy(), now.estimate.copy()
+        ends, places = np.full((len(lowest), 2, MIXED), np.nan), list(self._completed)
+        for side, differences in enumerate((lowest, highest)):
+            tables = [one[side] for one in self._completed.values()]
+            if tables:
+                found = with_room(mean_differences(tables, limits, alpha), tables, limits, alpha)
+                differences[places] = found.estimate
+                ends[places, :, side] = np.stack([found.ci_low, found.ci_high], axis=1)
+        return Completions(lowest, highest, ends, self._open, *self.pairs.outcomes.unasked)
 
 
 def pairs_of(

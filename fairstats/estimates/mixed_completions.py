@@ -1,0 +1,141 @@
+"""Completions of missing answers that favour group a in some units and group b in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats.counts.outcomes import EXTREMES, Outcomes
+from fairstats.counts.patterns import PATTERNS, IntArray
+from fairstats.metrics.accuracy import ACCURACY_DIFFERENCE
+from fairstats.metrics.metric import design_effect_of
+
+BoolArray = npt.NDArray[np.bool_]
+_N11, _N10, _N01 = (PATTERNS.index(name) for name in ("n11", "n10", "n01"))
+#: How many completions of a pair are compared: `EXTREMES`, two of `widest` and three of one unit.
+MIXED = len(EXTREMES) + 5
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredPair:
+    """The outcome patterns of a pair's independent units, in several completions.
+
+    Attributes
+    ----------
+    extremes : list of ndarray of int, each of shape (units, 11)
+        The patterns in each of `EXTREMES`.
+    many : ndarray of int
+        The number of such units; 1 where answers are missing.
+    copies : int
+        The number of pairs that share an answer.
+    few : float or None
+        As in `design_effect_of`.
+    """
+
+    extremes: list[IntArray]
+    many: IntArray
+    copies: int
+    few: float | None
+
+    @classmethod
+    def of(cls, sides: Sequence[Outcomes], place: int, few: float | None) -> ClusteredPair:
+        """Return a pair, given the outcomes of all pairs in each of `EXTREMES`."""
+        cells, many = [side.clusters[place][0] for side in sides], sides[0].clusters[place][1]
+        row, many = _one_by_one((cells[0] != cells[1]).any(axis=1), many)
+        return cls([own[row] for own in cells], many, int(sides[0].copies[place]), few)
+
+    @cached_property
+    def changes(self) -> tuple[IntArray, IntArray]:
+        """Return n10 − n01 of each unit if missing answers favour b, and if they favour a."""
+        for_a, for_b = (own[:, _N10] - own[:, _N01] for own in self.extremes[:2])
+        return for_b, for_a
+
+    def completed(self, z: float) -> FloatArray:
+        """Return n10, n01 and the design effect of the compared completions, (3, MIXED)."""
+        (for_a, for_b), same = self.extremes[:2], self.extremes[-1]
+        low, high = (change.astype(np.float64) for change in self.changes)
+        sizes = same.sum(axis=1).astype(np.float64)
+        tables = list(self.extremes)
+        for mask in widest(low, high, sizes, self.many, z):
+            tables.append(np.where(mask[:, None], for_a, for_b))
+        # If hardly any pair differs, the effect is largest if a single unit does.
+        unit = int(np.argmax(high - low))
+        for row in (for_a[unit], for_b[unit], (for_a[unit] + for_b[unit]) // 2):
+            alone = same.copy()
+            alone[unit] = row
+            alone[unit, _N11] += same[unit].sum() - row.sum()
+            tables.append(alone)
+        effect = partial(
+            design_effect_of,
+            ACCURACY_DIFFERENCE,
+            many=self.many,
+            copies=self.copies,
+            missing="complete",
+            few=self.few,
+        )
+        n10, n01 = (
+            [float(cells[:, place] @ self.many) for cells in tables] for place in (_N10, _N01)
+        )
+        return np.array([n10, n01, [effect(cells) for cells in tables]])
+
+
+def widest(
+    for_b: FloatArray, for_a: FloatArray, sizes: FloatArray, many: IntArray, z: float
+) -> list[BoolArray]:
+    """Return the units that favour a where mean − z SE is lowest, and where mean + z SE is highest.
+
+    An interval is not widest where the difference is largest, but where the difference or its
+    variance is. Either limit is a convex function of the units' differences, so it is outermost if
+    each unit is at one of its two ends. For given values of the mean and its standard error, every
+    unit takes the end that is farther from a common line. So only such completions are compared.
+
+    Parameters
+    ----------
+    for_b, for_a : ndarray of float, shape (units,)
+        The unit's part of the difference if its missing answers favour b, and if they favour a.
+    sizes : ndarray of float
+        The unit's part of the pairs.
+    many : ndarray of int
+        The number of such units; 1 where the ends differ, see `_one_by_one`.
+    z : float
+        The quantile of the normal distribution.
+
+    Returns
+    -------
+    list of ndarray of bool
+        Of the lowest limit and of the highest.
+    """
+    total, square, units = float(many @ sizes), float(many @ sizes**2), int(many.sum())
+    means = [float(many @ side) / total for side in (for_b, for_a)]
+    free = np.flatnonzero(for_a != for_b)
+    outermost, found = [np.inf, np.inf], [free[:0], free[:0]]
+    for slope in (*means, sum(means) / 2):
+        middle = (for_a + for_b)[free] / 2 - slope * sizes[free]
+        order = free[np.argsort(-middle, kind="stable")]
+        sums, squares, crossed = (
+            float(many @ b) + np.append(0.0, np.cumsum((a - b)[order]))
+            for b, a in (
+                (for_b, for_a),
+                (for_b**2, for_a**2),
+                (for_b * sizes, for_a * sizes),
+            )
+        )
+        mean = sums / total
+        variance = np.maximum(squares - 2 * mean * crossed + mean**2 * square, 0)
+        reach = z * np.sqrt(variance * units / max(units - 1, 1)) / total
+        for side, limit in enumerate((mean - reach, -mean - reach)):
+            best = int(np.argmin(limit))
+            if limit[best] < outermost[side]:
+                outermost[side], found[side] = float(limit[best]), order[:best]
+    return [np.isin(np.arange(len(many)), places) for places in found]
+
+
+def _one_by_one(differ: BoolArray, many: IntArray) -> tuple[IntArray, IntArray]:
+    """Return rows in which each unit that can differ is alone, and the number of units of each."""
+    times = np.where(differ, many, 1)
+    return np.repeat(np.arange(len(many)), times), np.repeat(np.where(differ, 1, many), times)
