@@ -204,14 +204,6 @@ def _canonical(
     return nw.from_native(table).lazy()
 
 
-def answers_where(opened: OpenAnswers, **values: str) -> pd.DataFrame:
-    """Return the answers with these values in these columns, in memory."""
-    import narwhals as nw
-
-    own = opened.frame.filter(*(nw.col(name) == value for name, value in values.items()))
-    return own.collect().to_pandas().reset_index(drop=True)
-
-
 def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
     """Return distinct rows by group-by, since `unique` numbers all rows on DuckDB."""
     return count_rows(frame, columns)[list(columns)]

@@ -21,11 +21,9 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.installation import resource
-from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
+from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
-from fairstats.comparisons.change_verdicts import answer_set
-from fairstats.comparisons.compare import VERSION, judged_comparisons
-from fairstats.counts.grid import grid
+from fairstats.comparisons.compare import VERSION, answer_sets, judged_comparisons
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, CountingPolicy, apply_policy
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
@@ -301,18 +299,11 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
     keys = ["benchmark", "benchmark_version", "model_old", "model"]
     pair = ["attribute", "group_a", "group_b"]
     there = table[table["model_old"].notna() & (table["status"] != NO_ANSWERS)]
-    pairs = []
-    for benchmark, version, *models in (
-        there[keys].drop_duplicates().itertuples(index=False, name=None)
-    ):
-        unit = {"benchmark": benchmark, "benchmark_version": version, "strategy": PLAIN}
-        old, new = (
-            answer_set(
-                grid(answers_where(opened, **unit, model=model), benchmarks=opened.benchmarks), side
-            )
-            for model, side in zip(models, ("old", "new"), strict=True)
-        )
-        pairs.append((VERSION, old, new))
+    sets = answer_sets(opened, opened.benchmarks) if len(there) else {}
+    pairs = [
+        (VERSION, sets[benchmark, version, old, PLAIN], sets[benchmark, version, new, PLAIN])
+        for benchmark, version, old, new in there[keys].drop_duplicates().to_numpy().tolist()
+    ]
     judged = judged_comparisons(pairs, None, alpha)
     shown = judged[[*keys[:-1], "model_new", *pair, "verdict"]]
     verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
