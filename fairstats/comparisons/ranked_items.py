@@ -116,7 +116,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     any_asked = np.zeros((len(grid.item_names), len(declared)), dtype=bool)
     for unit, table in asked.items():
         any_asked[sets[unit].item] |= table.any(axis=2)
-    there = any_asked.any(axis=0)
+    there = np.asarray(any_asked.any(axis=0))
     if not there.any():
         reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
         ranked = []
