@@ -28,7 +28,7 @@ from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_uninformative, why_unranked
 
 # Items whose tallies are computed at a time, and below which their numbers are kept in a byte.
-_BLOCK, _SMALL = 2**17, 16
+_BLOCK, _SMALL = 2**15, 16
 
 
 @dataclass(frozen=True)
