@@ -25,6 +25,9 @@ UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 #: Columns that are compared as text.
 TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answer_key")
 
+# Rows of texts that are in memory at a time.
+_PART_ROWS = 100_000
+
 #: Label used for the letter of a missing answer.
 NO_LETTER = ""
 
@@ -230,6 +233,17 @@ def batches(frame: nw.LazyFrame[Any], rows: int = 500_000) -> Iterator[pd.DataFr
         yield frame.collect().to_pandas()
 
 
+def _distinct_parts(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Yield distinct rows as `distinct` returns them, in parts if the engine can give them."""
+    import narwhals as nw
+
+    if isinstance(frame.to_native(), pd.DataFrame):
+        yield distinct(frame, columns)
+        return
+    for part in batches(frame.group_by(*columns).agg(rows=nw.len()), _PART_ROWS):
+        yield part[list(columns)]
+
+
 def as_text(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """Return a table with these columns as text."""
     kinds = {name: "str" for name in names if table[name].dtype != "str"}
@@ -382,8 +396,29 @@ def _refuse_wrong_keys(
 ) -> None:
     """Refuse keys that differ from the benchmark's: CFR and accuracy depend on them."""
     columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
-    keys = distinct(frame, columns)
-    several = keys.loc[keys.duplicated(columns[:-1]), "item_id"]
+    listed = {name: pd.Index(one.items, dtype=object) for name, one in benchmarks.items()}
+    wrong: dict[str, list[tuple[str, object]]] = {name: [] for name in benchmarks}
+    unknown: dict[str, set[str]] = {name: set() for name in benchmarks}
+    matched: set[str] = set()
+    undeclared = []
+    # In parts: the rows of all items, as texts, would fill the memory.
+    for part in _distinct_parts(frame, columns):
+        for benchmark, own in part.groupby("benchmark"):
+            name = str(benchmark)
+            given = own["answer_key"].astype(object).where(own["answer_key"].notna(), None)
+            keys = map(benchmarks[name].answer_keys.get, own["item_id"])
+            declared = pd.Series([*keys], own.index, dtype=object)
+            other = declared.notna() & (declared != given)
+            wrong[name] += zip(own.loc[other, "item_id"], given[other], strict=True)
+            undeclared.append(own[declared.isna()])
+            if len(listed[name]):
+                is_listed = listed[name].get_indexer(own["item_id"]) >= 0
+                unknown[name] |= {*own.loc[~is_listed, "item_id"]}
+                if is_listed.any():
+                    matched.add(name)
+    # Of an item with a declared key, another one is wrong.
+    others = pd.concat(undeclared)
+    several = others.loc[others.duplicated(columns[:-1]), "item_id"]
     problems = [
         Problem(
             "<answers>",
@@ -393,11 +428,7 @@ def _refuse_wrong_keys(
         )
         for item in several.head(10)
     ]
-    for name, own in keys.groupby("benchmark"):
-        benchmark = benchmarks[str(name)]
-        key = own["answer_key"].astype(object).where(own["answer_key"].notna(), None)
-        declared = own["item_id"].map(benchmark.answer_keys)
-        other = declared.notna() & (declared != key)
+    for name in sorted(benchmarks):
         problems += [
             Problem(
                 "<answers>",
@@ -406,13 +437,12 @@ def _refuse_wrong_keys(
                 column="answer_key",
                 value=str(given),
             )
-            for item, given in zip(own.loc[other, "item_id"].head(10), key[other], strict=False)
+            for item, given in wrong[name][:10]
         ]
-        asked = own["item_id"].drop_duplicates()
-        unknown = asked[~asked.isin(benchmark.items)] if benchmark.items else asked.head(0)
-        if len(unknown) == len(asked) and not only_listed:
-            message = f"none of the {len(asked):,} items is an item of {name}, so no figure of "
-            warnings.warn(f"{message}theirs is a result on {name}", Note, stacklevel=4)
+        if unknown[name] and name not in matched and not only_listed:
+            message = f"none of the {len(unknown[name]):,} items is an item of {name}, so no "
+            message += "figure of theirs is a result on"
+            warnings.warn(f"{message} {name}", Note, stacklevel=4)
             continue
         # Among known items, these would replace items that were left out, e.g. "12 " for "13".
         problems += [
@@ -423,7 +453,7 @@ def _refuse_wrong_keys(
                 column="item_id",
                 value=item,
             )
-            for item in unknown.sort_values().head(10)
+            for item in sorted(unknown[name])[:10]
         ]
     if problems:
         raise InputError(problems)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 #: The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster", "collector")
 _MOST_THREADS = 4
+# Items that are checked at a time: with the columns of an answer, they are many times as large.
+_PART_ROWS = 100_000
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -368,10 +371,11 @@ def check_values(answers: Any) -> None:
     # with the other columns, they would be as numerous as the answers.
     passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "status": "ok"}
     problems = dict.fromkeys(_spelling_problems(kinds))
-    for rows in (
-        kinds.assign(item_id="-", sample=range(len(kinds))),
-        items.assign(**passing | dict(items) | {"sample": range(len(items))}),
-        least.assign(**passing | {"sample": least["sample"]}),
+    parts = (items[start : start + _PART_ROWS] for start in range(0, len(items), _PART_ROWS))
+    for rows in chain(
+        [kinds.assign(item_id="-", sample=range(len(kinds)))],
+        (own.assign(**passing | dict(own) | {"sample": range(len(own))}) for own in parts),
+        [least.assign(**passing | {"sample": least["sample"]})],
     ):
         try:
             check_answers(rows, path="<answers>")

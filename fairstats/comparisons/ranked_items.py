@@ -28,7 +28,7 @@ from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_uninformative, why_unranked
 
 # Items whose tallies are computed at a time, and below which their numbers are kept in a byte.
-_BLOCK, _SMALL = 2**17, 16
+_BLOCK, _SMALL = 2**15, 16
 
 
 @dataclass(frozen=True)
@@ -109,32 +109,32 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     guesses = outcomes.once(why_uninformative)
     uninformative = {str(names[unit]): str(guesses[unit]) for unit in reasons if guesses[unit]}
     ranked = [unit for unit, reason in reasons.items() if not reason]
-    declared = _asked_pairs(grid)
-    board = grid.rows(np.isin(grid.unit, list(reasons)))
-    asked = np.stack(
-        [
-            np.logical_and(
-                *(board.answers[:, board.columns[a.name, group]] != NOT_ASKED for group in pair)
-            )
-            for _, a, pair in declared
-        ],
-        axis=1,
-    )
-    may = np.isin(board.unit, ranked)
-    there = np.asarray(asked[may].any(axis=(0, 2)))
+    declared = _asked_pairs(outcomes)
+    # One answer set at a time: numbers of all rows would fill the memory.
+    sets = {unit: grid.of_unit(unit) for unit in sorted(reasons)}
+    asked = {unit: _asked(sets[unit], declared) for unit in ranked}
+    any_asked = np.zeros((len(grid.item_names), len(declared)), dtype=bool)
+    for unit, table in asked.items():
+        any_asked[sets[unit].item] |= table.any(axis=2)
+    there = np.asarray(any_asked.any(axis=0))
     if not there.any():
         reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
         ranked = []
-        either = [
-            (board.answers[:, [board.columns[a.name, g] for g in pair]] != NOT_ASKED).any()
-            for _, a, pair in declared
-        ]
-        there = np.array(either)
+        there = np.any(
+            [
+                [
+                    (own.answers[:, [own.columns[a.name, g] for g in pair]] != NOT_ASKED).any()
+                    for _, a, pair in declared
+                ]
+                for own in sets.values()
+            ],
+            axis=0,
+        )
     steps = steps_of([grid])
     pairs = [pair for pair, kept in zip(declared, there, strict=True) if kept]
     unranked = {}
     for unit in sorted(set(reasons) - set(ranked), key=lambda unit: names[unit]):
-        rows = board.of_unit(unit)
+        rows = sets[unit]
         copies = {name: own.copies for name, own in groups_of(rows).items()}
         cells = np.concatenate(
             [
@@ -150,45 +150,43 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
             benchmark, (), unranked.__getitem__, *none, unranked, why, {}, uninformative
         )
 
-    kept = may & asked.any(axis=(1, 2))
-    asked = asked[kept][:, there]
-    board = board.rows(kept)
-    # Without sorting, which takes several times the memory of all rows.
-    counts = np.bincount(board.item)
-    items, number = np.flatnonzero(counts), (np.cumsum(counts > 0) - 1).astype(np.int32)
-    place = number[board.item]
-    any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
-    np.logical_or.at(any_asked, place, asked.any(axis=2))
+    items = np.flatnonzero(any_asked.any(axis=1))
+    any_asked = any_asked[items][:, there]
+    number = np.zeros(len(grid.item_names), dtype=np.int32)
+    number[items] = np.arange(len(items))
     # A sample counts if it was asked for every pair that any model was asked for the item.
-    whole = (asked | ~any_asked[place][:, :, None]).all(axis=1)
-    samples = np.zeros((len(items), len(grid.units)), dtype=np.int32)
-    samples[place, board.unit] = whole.sum(axis=1)
-    samples = samples[:, ranked]
+    whole = {}
+    samples = np.zeros((len(items), len(ranked)), np.min_scalar_type(grid.answers.shape[2]))
+    for column, unit in enumerate(ranked):
+        table = asked.pop(unit)
+        kept = table.any(axis=(1, 2))
+        sets[unit] = sets[unit].rows(kept)
+        place = number[sets[unit].item]
+        whole[unit] = (table[kept][:, there] | ~any_asked[place][:, :, None]).all(axis=1)
+        samples[place, column] = whole[unit].sum(axis=1)
     common = np.asarray((samples > 0).all(axis=1))
     if common.sum() < benchmark.common_items * len(items) - 1e-9:
-        unit = grid.units.iloc[ranked[0]]
-        table = pd.DataFrame(samples, columns=names[ranked])
-        raise InputError(_lacking(table, common, unit, benchmark))
+        lacking = pd.DataFrame(samples, columns=names[ranked])
+        raise InputError(_lacking(lacking, common, grid.units.iloc[ranked[0]], benchmark))
     # With common_items = 0 there may be no common item.
     used = samples[common].min(axis=0) if common.any() else samples.max(axis=0)
-    limit = np.zeros(len(grid.units), dtype=np.int32)
-    limit[ranked] = used
-    first = whole & (np.cumsum(whole, axis=1, dtype=np.int32) <= limit[board.unit][:, None])
-    if not first.all():
-        answers = np.where(first[:, None], board.answers, np.int8(NOT_ASKED))
-        board = replace(board, answers=answers)
+    for unit, limit in zip(ranked, used, strict=True):
+        first = whole[unit] & (np.cumsum(whole[unit], axis=1, dtype=np.int32) <= limit)
+        if not first.all():
+            answers = np.where(first[:, None], sets[unit].answers, np.int8(NOT_ASKED))
+            sets[unit] = replace(sets[unit], answers=answers)
     columns = {str(names[unit]): column for column, unit in enumerate(ranked)}
 
     def tallies(model: str) -> IntArray:
-        most, span = int(used[columns[model]]), board.span(ranked[columns[model]])
-        own, parts = place[span], []
+        most, own = int(used[columns[model]]), sets[ranked[columns[model]]]
+        place, parts = number[own.item], []
         for start in range(0, len(items), _BLOCK):
             asked_for = any_asked[start : start + _BLOCK]
             table = np.zeros((*asked_for.shape, len(TALLIES)), dtype=np.int64)
-            low, high = span.start + np.searchsorted(own, [start, start + _BLOCK])
+            low, high = np.searchsorted(place, [start, start + _BLOCK])
             at = place[low:high]
             # Every item has as many samples; those that it lacks are missing.
-            cells = _cells(board.rows(slice(low, high)), pairs, steps, samples=most)
+            cells = _cells(own.rows(slice(low, high)), pairs, steps, samples=most)
             table[at - start] = cells * any_asked[at][..., None]
             lacking = asked_for * most**2 * steps - table[..., TALLIES.index("n")]
             parts.append(_few_bytes(_added_up(table + all_missing(lacking), pairs)))
@@ -199,9 +197,9 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         own_notes = _note(samples[:, column], int(used[column])), careful[ranked[column]]
         notes[model] = "; ".join(filter(None, own_notes))
     clusters = np.zeros(0, dtype=np.str_)
-    if len(board.cluster):
-        of_item = board.unit_of_item
-        clusters = np.array([of_item[name] for name in board.item_names[items]], dtype=np.str_)
+    if len(grid.cluster):
+        of_item = {name: own for unit in ranked for name, own in sets[unit].unit_of_item.items()}
+        clusters = np.array([of_item[name] for name in grid.item_names[items]], dtype=np.str_)
     models = tuple(sorted(columns))
     return RankItems(
         benchmark, models, tallies, clusters, common, unranked, why, notes, uninformative
@@ -235,17 +233,29 @@ def _few_bytes(tallies: IntArray) -> npt.NDArray[np.signedinteger[Any]]:
 _AskedPair = tuple[int, Attribute, tuple[str, str]]
 
 
-def _asked_pairs(grid: Grid) -> list[_AskedPair]:
+def _asked_pairs(outcomes: Outcomes) -> list[_AskedPair]:
     """Return the variants that the declared pairs compare."""
-    groups, found = groups_of(grid), []
-    for number, (attribute, pair) in enumerate(pooled_pairs(grid.benchmark)):
-        own = groups.get(attribute.name)
+    found = []
+    for number, (attribute, pair) in enumerate(pooled_pairs(outcomes.benchmark)):
+        own = outcomes.groups.get(attribute.name)
         if own is None or own.crossing is None:
             found.append((number, attribute, pair))
             continue
         for layer in own.crossing.layers(attribute):
             found.append((number, own.crossing, (layer[pair[0]], layer[pair[1]])))
     return found
+
+
+def _asked(grid: Grid, pairs: Sequence[_AskedPair]) -> npt.NDArray[np.bool_]:
+    """Return which samples of each row were asked for both groups, (rows, pairs, samples)."""
+    given = grid.answers != NOT_ASKED
+    return np.stack(
+        [
+            np.logical_and(*(given[:, grid.columns[a.name, group]] for group in pair))
+            for _, a, pair in pairs
+        ],
+        axis=1,
+    )
 
 
 def _cells(

@@ -386,6 +386,7 @@ def rank_board(
         samples[model] = int(tallies[..., _N].max(initial=1))
         estimates[model], totals[model] = estimate_of(tallies[items.common]), tallies.sum(axis=0)
         notes[model] = "; ".join(filter(None, (items.notes[model], _missing_note(tallies))))
+        del tallies
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
     # A single model is the first of one, whatever its answers are.
     models = models if len(models) > 1 else []

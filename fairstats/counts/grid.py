@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.model_names import named_in, snapshots_in
+from fairstats._lib.processes import give_memory_back
 from fairstats.answers.engine_frames import (
     TEXT_COLUMNS,
     UNIT_COLUMNS,
@@ -195,12 +196,21 @@ class Grid:
 
     def span(self, unit: int) -> slice:
         """Return the places of the rows of one answer set."""
-        first, last = np.searchsorted(self.unit, [unit, unit + 1])
+        # Of the type of the rows: if not, all of them are converted.
+        number = self.unit.dtype.type(unit)
+        first, last = (np.searchsorted(self.unit, number, side) for side in ("left", "right"))
         return slice(int(first), int(last))
 
     def of_unit(self, unit: int) -> Grid:
         """Return the rows of one answer set."""
         return self.rows(self.span(unit))
+
+    def of_units(self, chosen: npt.ArrayLike) -> Grid:
+        """Return the rows of the answer sets for which this holds."""
+        # Not by the number of each row: eight bytes of it would be needed.
+        numbers = np.arange(len(self.units) + 1, dtype=self.unit.dtype)
+        sizes = np.diff(np.searchsorted(self.unit, numbers))
+        return self.rows(np.repeat(np.asarray(chosen, dtype=bool), sizes))
 
 
 def grid(
@@ -497,12 +507,13 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
     names = np.zeros(0, dtype=object)
     if not join:
         names = np.sort(distinct(frame, ["item_id"])["item_id"].to_numpy(dtype=object))
+    unit_type = np.min_scalar_type(-len(units) - 1)
     places, parts, repeated = pd.Index(names), [], False
     for table in batches(pivot):
         found = np.column_stack([table[name].to_numpy(dtype=small_type) for name in cells])
         repeated |= bool((np.count_nonzero(found, axis=1) < table["rows"].to_numpy()).any())
         own = {
-            "unit": of_unit[table["unit"].to_numpy(dtype=np.int64)].astype(np.int32),
+            "unit": of_unit[table["unit"].to_numpy(dtype=np.int64)].astype(unit_type),
             "key": table["key"].to_numpy(dtype=small_type) - small_type(1),
             "answers": found - small_type(2),
         }
@@ -513,9 +524,15 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
         parts.append(own)
     if repeated:
         _refuse_repeated(frame, benchmark)
+    del places
+    give_memory_back()
     columns = {name: np.concatenate([own.pop(name) for own in parts]) for name in [*parts[0]]}
     order = np.lexsort([columns[name] for name in ("item", "unit") if name in columns])
-    columns = {name: columns.pop(name)[order] for name in [*columns]}
+    # In place, a column at a time: the rows are not in memory twice.
+    for column in columns.values():
+        for values in np.atleast_2d(column.T):
+            values[:] = values[order]
+    del order
     unit, item = columns["unit"], columns.get("item", np.zeros(0, dtype=np.int32))
     many = columns.get("many", np.broadcast_to(np.int64(1), unit.shape))
     answers = columns["answers"].reshape(-1, len(benchmark.variants), len(samples))

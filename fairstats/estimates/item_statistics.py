@@ -249,7 +249,7 @@ def paired_items(
     """
     versions = own.units["benchmark_version"]
     for version in sorted(set(versions)):
-        of_version = own.rows((versions == version).to_numpy()[own.unit])
+        of_version = own.of_units(versions == version)
         for name, groups in sorted(groups_of(of_version).items()):
             if groups.attribute not in own.benchmark.varied:
                 continue
@@ -309,9 +309,8 @@ def _differences(
             message = f"{name} has the policy bounds, which gives no pairs to count"
             raise InputError([Problem("missing", message, "choose another policy")])
         own = item_grid(opened, benchmark)
-        others = ~own.selecting[own.unit]
         unit_of = own.unit_of_item
-        for pair, table in paired_items(own.rows(others), policy):
+        for pair, table in paired_items(own.of_units(~own.selecting), policy):
             rows = table[table["n"] > 0]
             change = rows["total"]
             of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")

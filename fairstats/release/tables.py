@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.processes import cores, in_copy
+from fairstats._lib.processes import cores, give_memory_back, in_copy
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
@@ -347,6 +347,8 @@ def _made(
     for name in names:
         watch(_COMPUTING, len(made), len(TABLES))
         made[name] = TABLES[name].make(of)
+        if not isinstance(of.answers, pd.DataFrame):
+            give_memory_back()
     return made
 
 

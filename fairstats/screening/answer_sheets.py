@@ -353,12 +353,11 @@ def _panels(
 ) -> Iterator[Panel]:
     """Yield the panels of one version; `alone` sets are compared with each other."""
     grids = [own] if usual is None else [usual, own]
-    layout, options, index = _layout(benchmark, version, grids)
-    places = [index.get_indexer(grid.item_names).astype(np.int32)[grid.item] for grid in grids]
+    layout, options, places = _layout(benchmark, version, grids)
     for start in range(0, len(layout.items), PART_ITEMS):
         part = layout.part(slice(start, start + PART_ITEMS))
         *before, screened = (
-            tuple(_sheets(grid, place - start, part, options))
+            tuple(_sheets(grid, place, start, part, options))
             for grid, place in zip(grids, places, strict=True)
         )
         reference = screened if alone else tuple(sheet for one in before for sheet in one)
@@ -367,30 +366,36 @@ def _panels(
 
 
 def _of_version(grid: Grid, version: str) -> Grid:
-    versions = grid.units["benchmark_version"].to_numpy()
-    return grid.rows((versions == version)[grid.unit])
+    return grid.of_units(grid.units["benchmark_version"] == version)
 
 
 def _layout(
     benchmark: Benchmark, version: str, grids: list[Grid]
-) -> tuple[Layout, dict[str, int], pd.Index]:
-    """Return the layout of these answers, the place of each option or score, and of each item."""
+) -> tuple[Layout, dict[str, int], list[npt.NDArray[np.int32]]]:
+    """Return the layout, the place of each option or score, and that of each row's item."""
     given = {option for grid in grids for option in grid.options}
-    names = benchmark.options or sorted(given, key=float)
-    options = {name: place for place, name in enumerate(names)}
+    every = benchmark.options or sorted(given, key=float)
+    options = {name: place for place, name in enumerate(every)}
     index = pd.Index(benchmark.items, dtype=object)
-    answered = [
-        grid.item_names[np.bincount(grid.item, minlength=len(grid.item_names)) > 0]
-        for grid in grids
-    ]
-    if others := {item for own in answered for item in own[index.get_indexer(own) < 0]}:
+    others: set[str] = set()
+    for grid in grids:
+        unlisted = index.get_indexer(grid.item_names) < 0
+        # Numbers that look values up take eight bytes each: those of all rows fill the memory.
+        for block in grid.blocks(PART_ITEMS) if unlisted.any() else ():
+            others |= {*grid.item_names[block.item[unlisted[block.item]]]}
+    if others:
         index = index.append(pd.Index(sorted(others), dtype=object))
     items = tuple(index)
     key = np.full(len(items), -1, dtype=np.int32)
     clusters: dict[str, str] = {}
-    for grid in grids:
-        places = np.array([*(options[name] for name in grid.options), -1], dtype=np.int32)
-        key[index.get_indexer(grid.item_names).astype(np.int32)[grid.item]] = places[grid.key]
+    places = [np.empty(len(grid.item), dtype=np.int32) for grid in grids]
+    for grid, place in zip(grids, places, strict=True):
+        of_option = np.array([*(options[name] for name in grid.options), -1], dtype=np.int32)
+        of_item = index.get_indexer(grid.item_names).astype(np.int32)
+        for start in range(0, len(place), PART_ITEMS):
+            rows = slice(start, start + PART_ITEMS)
+            place[rows] = of_item[grid.item[rows]]
+            key[place[rows]] = of_option[grid.key[rows]]
         if benchmark.cluster is not None:
             clusters |= grid.unit_of_item
     declared = [options[key] for key in benchmark.answer_keys.values()]
@@ -399,17 +404,21 @@ def _layout(
     if benchmark.cluster is not None:
         clusters = {**clusters, **benchmark.clusters}
         # An item without a cluster is a unit by itself.
-        of_item = [clusters.get(item, f"\0{item}") for item in items]
-        units = np.asarray(pd.factorize(np.array(of_item, dtype=object))[0], dtype=np.int64)
-    return Layout(benchmark, version, items, key, units), options, index
+        names = [clusters.get(item, f"\0{item}") for item in items]
+        units = np.asarray(pd.factorize(np.array(names, dtype=object))[0], dtype=np.int64)
+    return Layout(benchmark, version, items, key, units), options, places
 
 
 def _sheets(
-    grid: Grid, place: npt.NDArray[np.int32], layout: Layout, options: Mapping[str, int]
+    grid: Grid,
+    place: npt.NDArray[np.int32],
+    start: int,
+    layout: Layout,
+    options: Mapping[str, int],
 ) -> Iterator[Sheet]:
-    """Yield a sheet for each sample of each answer set; each row's item has a place."""
-    here = (place >= 0) & (place < len(layout.items))
-    grid, place = grid.rows(here), place[here]
+    """Yield a sheet for each sample of each answer set, of the items from this place on."""
+    here = (place >= start) & (place < start + len(layout.items))
+    grid, place = grid.rows(here), place[here] - start
     code = np.int8 if len(options) < 127 else np.int32
     # Without an answer, and not asked, count from the end.
     letters_of = np.array([*(options[name] for name in grid.options), NO_ROW, NO_ANSWER], code)

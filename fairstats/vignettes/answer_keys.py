@@ -51,7 +51,7 @@ def key_findings(opened: OpenAnswers, *, alpha: float = 0.05) -> tuple[pd.DataFr
     for name, benchmark in sorted(opened.benchmarks.items()):
         grid = item_grid(opened, benchmark)
         versions = grid.units["benchmark_version"].to_numpy(dtype=object)
-        scopes = {str(one): grid.rows((versions == one)[grid.unit]) for one in np.unique(versions)}
+        scopes = {str(one): grid.of_units(versions == one) for one in np.unique(versions)}
         if len(scopes) > 1:
             scopes[ALL_VERSIONS] = grid
         for version, part in sorted(scopes.items()):

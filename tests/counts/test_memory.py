@@ -1,0 +1,91 @@
+"""The memory of what is computed from answers in an engine, in bytes per row of the grid.
+
+A row is one item of an answer set. It takes a byte per variant, so a step that needs eight bytes
+for each row, such as an array of places, needs as much as all answers.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.answers.engine_frames import OpenAnswers, batches, open_pairs
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.comparisons.ranked_items import rank_items
+from fairstats.counts import grid as grids
+from fairstats.counts.grid import item_grid
+from fairstats.counts.outcomes import outcomes_of
+from fairstats.screening import answer_sheets
+from tests.make_answers import make_answers
+
+MODELS, ITEMS = 40, 1000
+
+
+@pytest.fixture(scope="module")
+def opened(demo: Benchmark, in_engine: Callable[[pd.DataFrame, str], Any]) -> OpenAnswers:
+    """Return the answers of many models to many items, in DuckDB."""
+    keys = {f"item-{number:04}": "ABCD"[number % 4] for number in range(ITEMS)}
+    benchmark = replace(demo, name="many", title="Many items", answer_keys=keys)
+    right = np.random.default_rng(1).random((ITEMS, len(demo.variants))) < 0.8
+    drawn = np.where(right, np.array([*keys.values()])[:, None], "A")
+    answers = make_answers(
+        ["".join(letters) for letters in drawn],
+        of=benchmark,
+        models=[f"model {number}" for number in range(MODELS)],
+        variants=demo.variants,
+    )
+    return open_pairs(in_engine(answers, "duckdb"), [benchmark])
+
+
+def bytes_per_row(compute: Callable[[], object]) -> float:
+    """Return the memory that a computation needs at most, besides what is there before."""
+    tracemalloc.start()
+    try:
+        compute()
+        return tracemalloc.get_traced_memory()[1] / (MODELS * ITEMS)
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_of_an_answer_set_are_no_copy(opened: OpenAnswers):
+    made = item_grid(opened, opened.benchmarks["many"])
+    assert bytes_per_row(lambda: made.of_unit(1)) < 0.5
+
+
+def test_grid_of_an_engine_is_not_in_memory_twice(
+    opened: OpenAnswers, monkeypatch: pytest.MonkeyPatch
+):
+    # In small batches, as those of many more rows are.
+    monkeypatch.setattr(grids, "batches", partial(batches, rows=2048))
+    item_grid(opened, opened.benchmarks["many"])
+    again = replace(opened)
+    assert bytes_per_row(lambda: item_grid(again, again.benchmarks["many"])) < 44
+
+
+def test_ranked_items_need_few_bytes_per_row(opened: OpenAnswers):
+    benchmark = opened.benchmarks["many"]
+    made, outcomes = item_grid(opened, benchmark), outcomes_of(opened)["many"]
+
+    def find():
+        return rank_items(made, outcomes, np.arange(MODELS), alpha=0.05)
+
+    # What the outcomes keep is computed before.
+    assert len(find().models) == MODELS
+    assert bytes_per_row(find) < 12
+
+
+def test_panels_of_items_need_few_bytes_per_row(
+    opened: OpenAnswers, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(answer_sheets, "PART_ITEMS", 10)
+    item_grid(opened, opened.benchmarks["many"])
+
+    # The items of all answers are numbered before the first panel.
+    assert bytes_per_row(lambda: next(next(answer_sheets.read_panels(opened, None)))) < 10
