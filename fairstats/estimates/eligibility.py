@@ -319,8 +319,8 @@ class _Variation:
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)
         p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
-        items, others = items.astype(np.int64), others.astype(np.int64)
-        return cls(counts, most, items, others, p_value, lacking, ends)
+        whole = (items.astype(np.int64), others.astype(np.int64))
+        return cls(counts, most, *whole, p_value, lacking, ends)
 
 
 def _with_missing(
