@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ ALONE = "no other model on this board"
 # The level of the test that answers depend on the item.
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
+_COMPLETED = ", if missing answers are as unlike the others as they could be"
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
 
@@ -118,35 +120,62 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
                 some = f"{varied.others[unit]} of {varied.items[unit]} {words.items}"
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
         elif not varied.p_value[unit] < _LEVEL:
-            reasons.append("the answers vary as much within items as between them, as if at random")
+            text = "the answers vary as much within items as between them, as if at random"
+            reasons.append(text + _COMPLETED * bool(varied.missing[unit]))
         else:
-            reasons.append(_unlike_key(outcomes, unit, attributes))
+            reasons.append(_unlike_key(outcomes, unit, attributes, varied.ends[unit]))
     return np.array(reasons, dtype=object)
 
 
-def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str]) -> str:
+def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: IntArray) -> str:
     """Return why answers do not agree with the key beyond chance; empty if they do.
 
-    Also empty if the key is the same for all items, with which no answers agree beyond chance.
+    A missing answer counts as the one of `ends` that is further from the key. Also empty if the key
+    is the same for all items, with which no answers agree beyond chance.
     """
     values, parts = _values(outcomes.grid), []
+    unasked = _unasked_keys(outcomes.grid, unit)
+    lacking = len(unasked)
     for name in attributes:
         own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
         groups = range(len(own.attribute.groups))
-        table = np.sum([own.letters(group)[span] for group in groups], axis=0)
+        given = np.stack([own.letters(group)[span] for group in groups], axis=1)
+        table, answered = given.sum(axis=1), given.any(axis=(0, 2))
+        missing, of_key = own.missing[span] @ answered, values[own.grid.key[span]]
+        away = np.abs(values[ends] - of_key[:, None]).argmax(axis=1)
+        np.add.at(table, (np.arange(len(table)), ends[away]), missing)
+        lacking += int(missing @ own.grid.many[span])
         row, option = np.nonzero(table * (own.grid.key[span] >= 0)[:, None])
         code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
         key = own.grid.key[span]
         parts.append((values[option], values[key[row]], code[row], table[row, option]))
-    given, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        away = np.abs(values[ends] - unasked[:, None]).argmax(axis=1)
+        each = np.full(len(unasked), answered.sum())
+        parts.append((values[ends[away]], unasked, -1 - np.arange(len(unasked)), each))
+    numbers, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     if len(np.unique(keys)) < 2:
         return ""
-    found = weighted_kappa(given, keys, units, counts, limits=outcomes.benchmark.limits)
+    found = weighted_kappa(numbers, keys, units, counts, limits=outcomes.benchmark.limits)
     if found.ci_low > 0:
         return ""
     kappa, low = float(found.estimate), float(found.ci_low)
     limit = f"kappa {decimal(kappa, 2)}, lower limit {decimal(low, 2)}"
-    return f"agreement with the key could be chance ({limit})"
+    return f"agreement with the key could be chance ({limit})" + _COMPLETED * bool(lacking)
+
+
+def _unasked_keys(grid: Grid, unit: int) -> FloatArray:
+    """Return the numbers of the keys of the items that an answer set was not asked."""
+    benchmark, span, values = grid.benchmark, grid.span(unit), _values(grid)
+
+    def number(key: str) -> float:
+        if benchmark.kind.name == "level":
+            return benchmark.values[key]
+        return float(key) if benchmark.kind.numeric else float(key in benchmark.favourable)
+
+    keys = grid.key[span]
+    asked = Counter(np.repeat(values[keys[keys >= 0]], grid.many[span][keys >= 0]).tolist())
+    listed = Counter(map(number, benchmark.answer_keys.values()))
+    return np.array([*(listed - asked).elements()], dtype=np.float64)
 
 
 def _values(grid: Grid) -> FloatArray:
@@ -210,7 +239,13 @@ class _Variation:
         within the equivalence margin of the most frequent one.
     p_value : ndarray
         Of the F test of equal means of all items, in an analysis of variance; the samples of a
-        variant count as one answer.
+        variant count as one answer. Missing answers count as the lowest or highest that the set
+        gave, whichever is further from the item's others: those in which a random model contradicts
+        itself could be left out.
+    missing : ndarray of int
+        The number of missing answers.
+    ends : ndarray of int, shape (answer sets, 2)
+        The lowest and highest option that was given.
     """
 
     counts: IntArray
@@ -218,42 +253,57 @@ class _Variation:
     items: IntArray
     others: IntArray
     p_value: FloatArray
+    missing: IntArray
+    ends: IntArray
 
     @classmethod
     def of(cls, outcomes: Outcomes, attributes: Sequence[str]) -> _Variation:
         grid, units = outcomes.grid, len(outcomes.grid.units)
         values = _values(grid)
         counts = np.zeros((units, len(grid.options)), dtype=np.int64)
+        lacking = np.zeros(units, dtype=np.int64)
         tables = []
         for name in attributes:
-            own = outcomes.groups[name]
-            groups = range(len(own.attribute.groups))
+            own = outcomes.with_unasked.groups[name]
+            unit, many, groups = own.grid.unit, own.grid.many, range(len(own.attribute.groups))
             table = np.stack([own.letters(group) for group in groups], axis=1)
-            tables.append((own.grid.unit, own.grid.many, table))
-            whole = table.sum(axis=1) * own.grid.many[:, None]
-            counts += sums_by_unit(own.grid.unit, whole, units)
+            by_group = sums_by_unit(unit, table * many[:, None, None], units)
+            counts += by_group.sum(axis=1)
+            # A group without any answer is another reason, that of its pairs.
+            missing = own.missing * (by_group.sum(axis=2) > 0)[unit]
+            lacking += sums_by_unit(unit, missing.sum(axis=1) * many, units)
+            tables.append((unit, many, table, missing))
+        ends = np.stack(
+            [
+                np.where(counts > 0, values, np.inf).argmin(axis=1),
+                np.where(counts > 0, values, -np.inf).argmax(axis=1),
+            ],
+            axis=1,
+        )
         items, others, within, between = np.zeros((4, units))
         df_within, df_between = np.zeros((2, units))
         kinds = [counted_alike(grid, of_unit) for of_unit in counts]
         most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
-        for unit, many, table in tables:
+        for unit, many, given, missing in tables:
+            answers = given.sum(axis=1)
+            table = _with_missing(given, missing, values, ends[unit])
             # The samples of a variant count as one answer, their mean: they depend on each other.
             samples = table.sum(axis=2)
             means = (table @ values) / np.maximum(samples, 1)
             n = (samples > 0).sum(axis=1)
             there = n > 0
-            unit, many, table, n = unit[there], many[there], table[there], n[there]
+            unit, many, answers, n = unit[there], many[there], answers[there], n[there]
             total, squares = means[there].sum(axis=1), (means[there] ** 2).sum(axis=1)
-            differs = (table.sum(axis=1) * ~alike[unit]).sum(axis=1) > 0
             each = np.stack(
                 [
-                    np.ones(len(n)),
-                    differs,
+                    answers.sum(axis=1) > 0,
+                    (answers * ~alike[unit]).sum(axis=1) > 0,
                     squares - total**2 / n,
                     total**2 / n,
                     n - 1,
                     total,
                     n,
+                    np.ones(len(n)),
                 ],
                 axis=1,
             )
@@ -262,14 +312,33 @@ class _Variation:
             within, df_within = within + sums[2], df_within + sums[4]
             between += sums[3] - sums[5] ** 2 / np.maximum(sums[6], 1)
             # The same items were asked for every attribute.
-            df_between = np.maximum(df_between, sums[0] - 1)
+            df_between = np.maximum(df_between, sums[7] - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (between / df_between / max(len(tables), 1)) / (within / df_within)
             p_value = scipy.special.fdtrc(df_between, df_within, ratio)
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)
         p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
-        return cls(counts, most, items.astype(np.int64), others.astype(np.int64), p_value)
+        whole = (items.astype(np.int64), others.astype(np.int64))
+        return cls(counts, most, *whole, p_value, lacking, ends)
+
+
+def _with_missing(
+    given: IntArray, missing: IntArray, values: FloatArray, ends: IntArray
+) -> IntArray:
+    """Return answers by option, (rows, groups, options), with missing ones added at an end.
+
+    It is the end that is further from the item's other answers; without any, both in turn.
+    """
+    rows, groups = np.indices(missing.shape)
+    answers = given.sum(axis=1)
+    n = answers.sum(axis=1)
+    centre = (answers @ values) / np.maximum(n, 1)
+    away = np.abs(values[ends] - centre[:, None]).argmax(axis=1)
+    side = np.where(n[:, None] > 0, away[:, None], groups % 2)
+    table = given.copy()
+    np.add.at(table, (rows, groups, ends[rows, side]), missing)
+    return table
 
 
 def why_not_above_chance(

@@ -283,9 +283,12 @@ def refuse_blocked(
     Notes
     -----
     A copy blocks the answers that it was copied from too. If the copy is overruled, the other
-    answers are judged without it.
+    answers are judged without it. The reason of a submission is for its own answer sets: another
+    one of the model, e.g. to another benchmark, needs a reason of its own.
     """
-    overruled = dict(sorted((_overruled_when_accepted(of.submissions) | dict(reasons)).items()))
+    accepted = _overruled_when_accepted(of.submissions)
+    whys = dict(zip(accepted["model"].map(str), accepted["overruled"].map(str), strict=True))
+    overruled = dict(sorted((whys | dict(reasons)).items()))
     remedy = (
         "ask who sent these answers how they were made. To publish them nevertheless, name the "
         f"model and your reason with {keyword('overrule')}, or under [overrule] in the file of "
@@ -293,7 +296,7 @@ def refuse_blocked(
     )
     problems = [
         Problem("<answers>", message, remedy, column="model", value=model)
-        for model, message in _not_overruled(of, screening, overruled)
+        for model, message in _not_overruled(of, screening, reasons, accepted)
     ]
     problems += [
         Problem(
@@ -362,15 +365,24 @@ def blocked_sets(screening: pd.DataFrame) -> pd.DataFrame:
 
 
 def _not_overruled(
-    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[str]
+    of: ReleaseInputs,
+    screening: pd.DataFrame,
+    overruled: Collection[str],
+    accepted: pd.DataFrame | None = None,
 ) -> list[tuple[str, str]]:
-    """Return the model and the reason of each block that is not overruled."""
+    """Return the model and the reason of each block that is not overruled.
+
+    All answer sets of a model are `overruled`, or single ones when they were `accepted`.
+    """
+    own = _units(screening.iloc[:0] if accepted is None else accepted)
     blocked = blocked_sets(screening)
-    rest = blocked[~blocked["model"].isin([*overruled])]
+    open_ = ~blocked["model"].isin([*overruled]) & ~_units(blocked).isin(own)
+    rest = blocked[open_]
     if len(rest) < len(blocked) and len(rest):
-        again = blocked_sets(screen_opened(of.without_models(overruled), whole=True).to_frame())
-        still = pd.MultiIndex.from_frame(again[list(UNIT_COLUMNS)])
-        rest = rest[pd.MultiIndex.from_frame(rest[list(UNIT_COLUMNS)]).isin(still)]
+        without = of.without_models(blocked.loc[~open_, "model"])
+        again = blocked_sets(screen_opened(without, whole=True).to_frame())
+        here = ~rest["model"].isin(blocked.loc[~open_, "model"])
+        rest = rest[~here | _units(rest).isin(_units(again))]
     return [
         (
             str(row["model"]),
@@ -386,10 +398,14 @@ def _without_reason(
 ) -> list[str]:
     """Return the named models without blocked answers, now or when they were accepted."""
     blocked = blocked_sets(screening)["model"]
-    return sorted(set(overruled) - set(blocked) - set(_overruled_when_accepted(of.submissions)))
+    accepted = _overruled_when_accepted(of.submissions)["model"]
+    return sorted(set(overruled) - set(blocked) - set(accepted))
 
 
-def _overruled_when_accepted(submissions: pd.DataFrame) -> dict[str, str]:
-    """Return the reason for each model whose submission was accepted although it is blocked."""
-    blocked = submissions[submissions["overruled"] != ""]
-    return {str(m): str(why) for m, why in zip(blocked["model"], blocked["overruled"], strict=True)}
+def _overruled_when_accepted(submissions: pd.DataFrame) -> pd.DataFrame:
+    """Return the answer sets that were accepted although they are blocked."""
+    return submissions[submissions["overruled"] != ""]
+
+
+def _units(table: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(table[list(UNIT_COLUMNS)].astype(object))

@@ -58,7 +58,7 @@ def flag_notes(rows: pd.DataFrame, overruled: Mapping[str, str]) -> list[str]:
     return [
         f"{quoted(row['model'])}: {row['note']}"
         + (
-            f" The publisher states: {overruled[row['model']].rstrip('.')}."
+            f" The publisher states: {_stated(overruled[row['model']])}."
             if row["flag"] == "block" and row["model"] in overruled
             else ""
         )
@@ -100,6 +100,11 @@ _LABELS = {
 }
 
 
+def _stated(text: str) -> str:
+    """Return what somebody states in quotation marks: it is not a sentence of the page."""
+    return quoted(text.rstrip("."))
+
+
 def selected_runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the submissions that were chosen among several runs."""
     return rows[rows["attempts"] > 1]
@@ -109,7 +114,7 @@ def selection_notes(rows: pd.DataFrame) -> list[str]:
     """Return a sentence for each submission that was chosen among several runs."""
     return [
         f"{quoted(row['model'])}: one of {row['attempts']:,} complete runs, chosen by the "
-        f"submitter ({row['chosen_by'].rstrip('.')}). The best of several runs looks better than a "
+        f"submitter ({_stated(row['chosen_by'])}). The best of several runs looks better than a "
         "typical one."
         for row in selected_runs(rows).to_dict("records")
     ]
@@ -125,11 +130,15 @@ def submission_caveats(rows: pd.DataFrame) -> list[str]:
     notes = selection_notes(rows)
     for row in rows.to_dict("records"):
         if not has_none(row["conflicts"]):
-            notes.append(f"The submitter states an interest in the result: {row['conflicts']}.")
+            notes.append(
+                f"The submitter states an interest in the result: {_stated(row['conflicts'])}."
+            )
         if row["overruled"]:
             who = row["accepted_by"]
-            notes.append(f"{who} accepted answers that screening blocks: {row['overruled']}.")
-    return [note.replace("..", ".") for note in notes]
+            notes.append(
+                f"{who} accepted answers that screening blocks: {_stated(row['overruled'])}."
+            )
+    return notes
 
 
 def submission_facts(rows: pd.DataFrame) -> list[str]:
@@ -137,15 +146,16 @@ def submission_facts(rows: pd.DataFrame) -> list[str]:
     facts = []
     for row in rows.to_dict("records"):
         settings = json.loads(row["settings"])
-        listed = ", ".join(f"{name} = {value}" for name, value in settings.items())
+        listed = quoted(*(f"{name} = {value}" for name, value in settings.items()))
+        listed = listed or "default settings"
         runs = f"{counted(row['attempts'], 'complete run')} made"
         facts += [
-            f"Sent by {row['submitter']}. Interests: {row['conflicts']}",
-            f"Run {_days(row)} by {row['provider']}, {listed or 'default settings'}; {runs}",
-            f"Training data: {row['training_data']}",
-            f"Accepted by {row['accepted_by']} on {row['accepted_at'][:10]}",
+            f"Sent by {_stated(row['submitter'])}. Interests: {_stated(row['conflicts'])}.",
+            f"Run {_days(row)} by {_stated(row['provider'])}, {listed}; {runs}.",
+            f"Training data: {_stated(row['training_data'])}.",
+            f"Accepted by {_stated(row['accepted_by'])} on {row['accepted_at'][:10]}.",
         ]
-    return list(dict.fromkeys(fact.rstrip(".") + "." for fact in facts))
+    return list(dict.fromkeys(facts))
 
 
 def submissions_table(rows: pd.DataFrame, models: list[str], *, name: str) -> GT:

@@ -176,12 +176,13 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    differ = known = 0
+    differ = known = unread = 0
     votes: dict[str, int] = {}
     columns = ["item_id", "answer_raw", "answer", "answer_key"]
     for item, raw, letter, key in stored[columns].itertuples(index=False, name=None):
         read = read_again(item, raw, layout)
         if read is None:
+            unread += not pd.isna(letter)
             continue
         known += 1
         stored_as = None if pd.isna(letter) else layout.benchmark.canonical(letter)
@@ -200,6 +201,9 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     share = differ / known
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
+    if unread:
+        # Replies with two answers could hide what was changed.
+        note += f" {unread:,} more with a stored one give none, or more than one."
     question = "Are the answers those of another parser or run, or majorities of several replies"
     question += ", or were options asked in another order?" if layout.has_letters else "?"
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)

@@ -150,6 +150,30 @@ def test_copies_of_an_answer_are_no_evidence_that_items_are_read(benchmark_file)
         assert "as if at random" in reason(own, benchmark)
 
 
+@pytest.mark.parametrize("sign", ["-", "."])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_answers_left_out_are_no_evidence_that_items_are_read(keyed, sign, benchmark_file):
+    """Levels at random, or not those of the key: the answers that show it most are left out."""
+    rng, names = np.random.default_rng(56), [f"item-{i}" for i in range(400)]
+    levels, key = rng.choice(list("12345"), (400, 2)), rng.choice(list("12345"), 400)
+    if keyed:
+        levels[:, 1] = levels[:, 0]
+    other = key if keyed else levels[:, 1]
+    away = np.abs(levels[:, 0].astype(int) - other.astype(int))
+    texts = ["".join(pair) for pair in levels]
+    fewer = [sign * 2 if i in np.argsort(away)[-20:] else text for i, text in enumerate(texts)]
+    benchmark = declared(benchmark_file, "level", race=ONE_PAIR)
+    changes = {"listed": tuple(names)} | (
+        {"answer_keys": dict(zip(names, key.tolist(), strict=True))} if keyed else {}
+    )
+    for signs in (texts, fewer):
+        answers = answers_to(benchmark, signs)
+        if keyed:
+            answers["answer_key"] = answers["item_id"].map(changes["answer_keys"])
+        why = reason(answers, benchmark, **changes)
+        assert ("could be chance" if keyed else "as if at random") in why
+
+
 def test_scores_within_the_margin_of_one_score_do_not_depend_on_the_items(benchmark_file):
     """Five for all items, with decimals that follow the item, is five for all items."""
     scores = declared(benchmark_file, "score", race=ONE_PAIR)

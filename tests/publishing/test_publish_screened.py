@@ -65,7 +65,7 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     release = Release(made.path)
     (board,) = release.boards
     rows = screening_of(release, board, "other")
-    sentence = "The publisher states: Rows of <another> run"
+    sentence = "The publisher states: “Rows of <another> run"
     assert any(sentence in note for note in flag_notes(rows, release.overruled))
     assert any(sentence in text for text in limitations(release, "other"))
     page = drawn_text(show_leaderboard, release)
@@ -88,7 +88,7 @@ def test_page_of_the_model_states_questions_that_are_too_many_for_the_leaderboar
     assert "The publisher states" not in board
     page = html.unescape(drawn_text(show_model, release, "other"))
     assert "with the key of the item 1 later" in page
-    assert "The publisher states: Rows of <another> run" in page
+    assert "The publisher states: “Rows of <another> run" in page
 
 
 def test_blocked_answers_that_nobody_overruled_fail_verification(

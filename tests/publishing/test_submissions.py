@@ -33,6 +33,7 @@ from fairstats.release.contents import Release
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
+from fairstats.report.notes import flag_notes
 from fairstats.retrieval.retrievals_table import (
     read_retrievals,
     retrieval_files,
@@ -514,15 +515,15 @@ def test_release_has_the_record_and_pages_show_it(board, benchmark, honest, tmp_
     model = honest[0]["model"].iloc[0]
     assert (row["model"], row["attempts"], row["accepted_by"]) == (model, 5, "A keeper")
     page = drawn_text(show_leaderboard, release)
-    note = f"§ “{model}”: one of 5 complete runs, chosen by the submitter (Smallest gap)."
+    note = f"§ “{model}”: one of 5 complete runs, chosen by the submitter (“Smallest gap”)."
     assert note in page
     assert "Who sent these answers?" in page
     assert page.count("added by the publisher") == 4
     model_page = drawn_text(show_model, release, release.slugs[model])
-    assert re.search(r"Sent by A submitter\..*We sell this model\.", model_page)
+    assert re.search(r"Sent by “A submitter”\..*“We sell this model”\.", model_page)
     limits = " ".join(limitations(release, model))
     assert "one of 5 complete runs" in limits
-    assert "We sell this model." in limits
+    assert "“We sell this model”." in limits
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
 
 
@@ -537,7 +538,26 @@ def test_overruled_submission_is_published_without_naming_it_again(
     # The set that it was copied from is judged without the copy.
     assert Release(made.path).manifest["overruled"] == {"copy": "A fine-tuned copy"}
     caveats = " ".join(limitations(Release(made.path), "copy"))
-    assert re.search(r"A keeper .* blocks: A fine-tuned copy\.", caveats)
+    assert re.search(r"A keeper .* blocks: “A fine-tuned copy”\.", caveats)
+
+
+def test_reason_of_a_submission_is_for_its_own_answer_sets(
+    monkeypatch, fraud, board, benchmark, tmp_path
+):
+    """Another copy of the model, which nobody accepted, needs a reason of its own."""
+    monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
+    accept_submission(fraud, board, by="A keeper", overrule="A fine-tuned copy")
+    answers = read_answers(board / "accepted")
+    second = answers[answers["model"] == "copy"].assign(strategy="cot")
+    write_answers(second, board / "accepted" / "second" / "a.parquet")
+    options = {"release": "1", "out": tmp_path / "site", "benchmarks": [benchmark]}
+    with pytest.raises(InputError, match="strategy cot are blocked") as error:
+        publish(board / "accepted", **options)
+    assert "strategy plain" not in str(error.value)
+    made = publish(board / "accepted", overrule={"copy": "Both are copies. It passed"}, **options)
+    release = Release(made.path)
+    notes = " ".join(flag_notes(release.screening, release.overruled))
+    assert "The publisher states: “Both are copies. It passed”." in notes
 
 
 def test_board_without_submissions_shows_no_list_of_them(board, benchmark, tmp_path, drawn_text):

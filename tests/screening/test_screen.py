@@ -330,6 +330,16 @@ def test_replies_without_any_letter_are_reported_as_not_checked(honest, syntheti
     assert row["note"] == "Not checked: no letter could be read in any of 6,400 stored replies."
 
 
+def test_letters_whose_replies_give_two_answers_are_counted(honest, synthetic):
+    own, key = honest[0]["answer"], honest[0]["answer_key"]
+    both = "The answer is " + own + ". The answer is " + key + "."
+    given = honest[0].assign(answer=key, answer_raw=both)
+    row = replies_of(given, synthetic)
+    unread = int((own != key).sum())
+    assert row["value"] == 0
+    assert f" {unread:,} more with a stored one give none, or more than one." in row["note"]
+
+
 def test_few_letters_overwritten_with_the_key_are_looked_at(honest, synthetic):
     own, key = honest[0]["answer"], honest[0]["answer_key"]
     given = honest[0].assign(answer_raw="The answer is (" + own + ").")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, counted
+from fairstats._lib.formatting import capital, counted, quoted
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.audit.document import FACTS, AuditReport
@@ -231,7 +231,7 @@ def _submitted(rows: pd.DataFrame) -> dict[str, str]:
     if rows.empty:
         return {}
     settings = [
-        ", ".join(f"{name} = {value}" for name, value in json.loads(text).items())
+        quoted(*(f"{name} = {value}" for name, value in json.loads(text).items()))
         or "default settings"
         for text in rows["settings"]
     ]
@@ -240,5 +240,5 @@ def _submitted(rows: pd.DataFrame) -> dict[str, str]:
         "answers_from": f"{rows['started'].min()}{whose}",
         "answers_until": f"{rows['ended'].max()}{whose}",
         "settings": "; ".join(dict.fromkeys(settings)) + whose,
-        "contamination": "; ".join(dict.fromkeys(rows["training_data"])) + whose,
+        "contamination": quoted(*dict.fromkeys(rows["training_data"])) + whose,
     }
