@@ -16,9 +16,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/.runtime
 	$(BIN)/fairstats demo $(if $(ANSWERS),--answers "$(ANSWERS)")
 
-# Each worker is a process of its own; threads of their libraries would wait for each other.
+# Each worker is a process of its own; threads of their libraries would wait for each other. After
+# a crash of one, the run would never end if another took its place.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile \
-  --no-loadscope-reorder
+  --no-loadscope-reorder --max-worker-restart 0
 
 # The marks of tests that need more than a clone.
 MORE := browser or registry or released or spark

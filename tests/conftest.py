@@ -26,7 +26,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.patterns import PATTERNS, IntArray
 from fairstats.release.tables import TABLES
 from fairstats.report import site_pages
-from tests.known_tables import known_tables
+from tests.known_tables import keep_ratings, known_tables
 from tests.make_answers import make_answers
 from tests.marks import mark, weight
 
@@ -92,6 +92,7 @@ def _once(of_this_run: Path) -> Iterator[None]:
         patch.setattr("fairstats.publishing.inputs.blocked_sets", lambda screening: screening[:0])
         for name, table in known_tables(tables).items():
             patch.setitem(all_tables, name, table)
+        keep_ratings(tables, patch)
         yield
 
 

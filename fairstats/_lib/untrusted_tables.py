@@ -296,20 +296,19 @@ def _column_chunks(file: FileBytes, metadata: Any) -> list[Any]:
     """Return what a parquet file states about each column of each group of rows.
 
     Wrong statistics abort the process when these are asked for (in pyarrow 26), but are an error
-    when rows are read. So a row of each is read, up to its first page.
+    when rows are read. So a row of each group is read, up to its first page: all columns are opened
+    before that.
     """
     import pyarrow.parquet
 
     chunks = []
     reader = pyarrow.parquet.ParquetFile(_NoPages(file.content), metadata=metadata)
     for number in range(metadata.num_row_groups):
+        rows = reader.iter_batches(1, row_groups=[number], use_threads=False)
+        with suppress(_UnreadError):
+            next(rows, None)
         group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            path = metadata.schema.column(place).path
-            rows = reader.iter_batches(1, row_groups=[number], columns=[path], use_threads=False)
-            with suppress(_UnreadError):
-                next(rows, None)
-            chunks.append(group.column(place))
+        chunks += [group.column(place) for place in range(group.num_columns)]
     return chunks
 
 

@@ -50,9 +50,14 @@ def git(folder: Path, *arguments: object) -> str:
 
 @cache
 def commands(shared: Path) -> Path:
-    """Return a folder with a `fairstats` that reuses the tables of this run of the tests."""
+    """Return a folder with a `fairstats` that reuses the tables of this run of the tests.
+
+    It draws pages if DRAWS is set. The `python` beside it runs pip if INSTALLS is set: this version
+    is installed already, and starting pip takes two seconds.
+    """
     folder = Path(tempfile.mkdtemp())
     script = f"""#!{sys.executable}
+import os
 import sys
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
@@ -61,10 +66,18 @@ from fairstats.release.tables import TABLES
 from tests.known_tables import known_tables
 shared = Path({str(shared)!r})
 TABLES.update(known_tables(shared / "tables"))
+if "DRAWS" not in os.environ and sys.argv[1] in ("publish", "verify"):
+    import fairstats.publishing.publish
+    def render(release, *, site, pdf, **_):
+        for path in (site / "index.html", pdf):
+            path.write_text("page")
+        return "nothing"
+    fairstats.publishing.publish.render = render
 app()
 """
     (folder / "fairstats").write_text(script)
-    (folder / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    pip = '[ -n "$INSTALLS" ] || [ "$1 $2 $3" != "-I -m pip" ] || exit 0'
+    (folder / "python").write_text(f'#!/bin/sh\n{pip}\nexec {sys.executable} "$@"\n')
     for name in ("fairstats", "python"):
         (folder / name).chmod(0o755)
     atexit.register(shutil.rmtree, folder)
@@ -84,11 +97,14 @@ def fairstats(*arguments: object) -> Result:
 
 
 class Runner:
-    """A machine that runs one job of a workflow as GitHub does, with the actions that it uses."""
+    """A machine that runs one job of a workflow as GitHub does, with the actions that it uses.
 
-    def __init__(self, folder: Path, origin: Path, artifacts: Path) -> None:
+    `more` are variables for its programs, see `commands`.
+    """
+
+    def __init__(self, folder: Path, origin: Path, artifacts: Path, **more: str) -> None:
         self.workspace, self.temporary = folder / "workspace", folder / "temporary"
-        self.origin, self.artifacts = origin, artifacts
+        self.origin, self.artifacts, self.more = origin, artifacts, more
         for path in (self.workspace, self.temporary, artifacts):
             path.mkdir(parents=True, exist_ok=True)
         self.summary = folder / "summary.md"
@@ -121,6 +137,7 @@ class Runner:
                     GITHUB_STEP_SUMMARY=str(self.summary),
                     **{name: variables.get(name, "") for name in step.get("env", {})},
                     **{k: v for k, v in variables.items() if k.startswith("GITHUB_")},
+                    **self.more,
                 ),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -196,24 +213,24 @@ class Repository:
         self.commit(clone, f"Submit {branch}")
         git(clone, "push", "--quiet", "origin", branch)
 
-    def check(self, branch: str, skip: str = "") -> tuple[int, str, str, str]:
+    def check(self, branch: str, skip: str = "", **more: str) -> tuple[int, str, str, str]:
         """Run the check of a pull request; return its result and the summary for the page."""
         # GitHub merges the pull request, and takes the workflow from the result.
         clone = self.clone(f"merge-{branch}")
         git(clone, "merge", "--quiet", "--no-ff", "--no-edit", f"origin/{branch}")
         git(clone, "push", "--quiet", "origin", f"HEAD:refs/pull/{branch}/merge")
-        runner = Runner(self.folder / f"check-{branch}", self.origin, self.folder / "artifacts")
+        place, artifacts = self.folder / f"check-{branch}", self.folder / "artifacts"
+        runner = Runner(place, self.origin, artifacts, **more)
         workflow = self.keeper / ".github" / "workflows" / "check.yml"
         code, step = runner.run(workflow, "check", f"refs/pull/{branch}/merge", skip=skip)
         summary = runner.summary
         return code, step, runner.printed, summary.read_text() if summary.exists() else ""
 
-    def publish(self, number: int, key: Path) -> None:
+    def publish(self, number: int, key: Path, **more: str) -> None:
         secret = key.read_text().strip()
         for job in ("publish", "sign", "save"):
-            runner = Runner(
-                self.folder / f"{job}-{number}", self.origin, self.folder / f"artifacts-{number}"
-            )
+            place, artifacts = self.folder / f"{job}-{number}", self.folder / f"artifacts-{number}"
+            runner = Runner(place, self.origin, artifacts, **more)
             workflow = self.keeper / ".github" / "workflows" / "publish.yml"
             found = runner.run(
                 workflow, job,
@@ -356,7 +373,7 @@ def test_no_code_of_a_pull_request_is_run(repository, skip):
         (folder / "requirements.txt").write_text("./none\n")
 
     repository.pull_request(branch, change)
-    code, step, printed, _ = repository.check(branch, skip)
+    code, step, printed, _ = repository.check(branch, skip, INSTALLS="1")
     assert code != 0
     assert step == ("Check" if skip else ONLY_NEW), printed
     assert not marker.exists()
@@ -388,7 +405,7 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
     monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
     key = tmp_path / "board.key"
     create_key(key)
-    repository.publish(1, key)
+    repository.publish(1, key, INSTALLS="1")
 
     keeper = repository.clone("keeper-again")
     for branch in ("good", "fraud", "broken"):
@@ -409,7 +426,8 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
     )
     repository.commit(keeper, "Accept a submission")
     git(keeper, "push", "--quiet", "origin", "HEAD:main")
-    repository.publish(2, key)
+    # The pages of the one with a submission, an overruled model and a successor.
+    repository.publish(2, key, DRAWS="1")
 
     site = repository.clone("reader", "site")
     results = verify(site, trust=key.with_name("board.key.pub"), pages=False)

@@ -29,19 +29,20 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def follow(checkout: Path, tmp_path: Path) -> Callable[[str], Run]:
-    """Follow a recipe, and return a function that runs `fairstats` of the changed copy."""
+def follow(checkout: Path, tmp_path: Path) -> Callable[..., Run]:
+    """Follow recipes, and return a function that runs `fairstats` of the changed copy."""
 
-    def follow(recipe: str) -> Run:
+    def follow(*recipes: str) -> Run:
         text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-        section = text.partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
-        steps = _STEP.findall(section)
-        assert 1 <= len({file for file, *_ in steps}) == len(steps) <= 3
-        for file, anchor, _, code in steps:
-            path = checkout / file
-            assert path.exists() == bool(anchor), file
-            path.write_text(_added(path, anchor, code) if anchor else code, encoding="utf-8")
-        _tidy(checkout, [file for file, *_ in steps if file.endswith(".py")])
+        for recipe in recipes:
+            section = text.partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
+            steps = _STEP.findall(section)
+            assert 1 <= len({file for file, *_ in steps}) == len(steps) <= 3
+            for file, anchor, _, code in steps:
+                path = checkout / file
+                assert path.exists() == bool(anchor), file
+                path.write_text(_added(path, anchor, code) if anchor else code, encoding="utf-8")
+            _tidy(checkout, [file for file, *_ in steps if file.endswith(".py")])
         return _installed(checkout, tmp_path / "installed")
 
     return follow

@@ -99,21 +99,20 @@ def test_comparisons_with_several_earlier_releases_are_one_family(tmp_path):
 
 def test_other_answers_of_one_snapshot_are_no_better_version(tmp_path, drawn):
     """A model could publish bad answers first and better ones later."""
-    first, verdicts = with_unfair_one(("One", "Two")), {}
-    for snapshot in ("One-1", "One-2", None):
-        one = first[first["model"] == "One"]
-        site = tmp_path / str(snapshot)
-        undrawn(first if snapshot else first.assign(snapshot=None), site, release="1")
-        again = pd.concat([better(one).assign(snapshot=snapshot), first[first["model"] == "Two"]])
-        second = undrawn(again, site, release="2")
-        rows = second.table("earlier_comparisons").query("model_new == 'One'")
-        verdicts[snapshot] = rows["verdict"].dropna().unique().tolist()
-        if snapshot == "One-1":
-            (reason,) = rows["verdict_reason"].dropna().unique()
-            assert reason == "both state snapshot “One-1”: no newer version"
-            assert "“One” is better" not in drawn(show_model, second, "one")
-    assert verdicts["One-1"] == ["unclear"]
-    assert verdicts["One-2"] == verdicts[None] == ["win-win"]
+    one = with_unfair_one(("One",))
+    stated = {"Same": ("S-1", "S-1"), "Newer": ("N-1", "N-2"), "Unknown": (None, None)}
+    for place, release in enumerate("12"):
+        sets = [
+            (better(one) if place else one).assign(model=model, snapshot=snapshots[place])
+            for model, snapshots in stated.items()
+        ]
+        second = undrawn(pd.concat(sets, ignore_index=True), tmp_path, release=release)
+    rows = second.table("earlier_comparisons")
+    verdicts = rows.groupby("model_new")["verdict"].unique().map(list).to_dict()
+    assert verdicts == {"Same": ["unclear"], "Newer": ["win-win"], "Unknown": ["win-win"]}
+    (reason,) = rows.loc[rows["model_new"] == "Same", "verdict_reason"].unique()
+    assert reason == "both state snapshot “S-1”: no newer version"
+    assert "“Same” is better" not in drawn(show_model, second, "same")
 
 
 def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
