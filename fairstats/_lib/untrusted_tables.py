@@ -9,7 +9,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -283,13 +283,14 @@ def _delta_encodings(chunks: Iterable[Any]) -> dict[str, str]:
     return found
 
 
-class _UnreadError(Exception):
-    """Raised instead of reading a page."""
-
-
 class _NoPages(io.BytesIO):
+    """A file that gives none of its bytes, and notes if it is read."""
+
+    was_read = False
+
     def read(self, size: int | None = -1, /) -> bytes:
-        raise _UnreadError
+        self.was_read = True
+        return b""
 
 
 def _column_chunks(file: FileBytes, metadata: Any) -> list[Any]:
@@ -302,11 +303,15 @@ def _column_chunks(file: FileBytes, metadata: Any) -> list[Any]:
     import pyarrow.parquet
 
     chunks = []
-    reader = pyarrow.parquet.ParquetFile(_NoPages(file.content), metadata=metadata)
     for number in range(metadata.num_row_groups):
-        rows = reader.iter_batches(1, row_groups=[number], use_threads=False)
-        with suppress(_UnreadError):
-            next(rows, None)
+        # Not by an exception of its own: arrow would keep it, and so the caller's tables.
+        pages = _NoPages(file.content)
+        reader = pyarrow.parquet.ParquetFile(pages, metadata=metadata)
+        try:
+            next(reader.iter_batches(1, row_groups=[number], use_threads=False), None)
+        except (pyarrow.ArrowException, OSError):
+            if not pages.was_read:
+                raise
         group = metadata.row_group(number)
         chunks += [group.column(place) for place in range(group.num_columns)]
     return chunks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow
 import pyarrow.parquet
@@ -18,6 +20,7 @@ import pytest
 from fairstats._lib import untrusted_files
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers import benchmark_checks, schema_checks
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engines import scan_answers
@@ -353,6 +356,16 @@ def test_no_flipped_bit_of_what_a_parquet_file_states_ends_the_process(tmp_path)
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-1000:]
     assert int(done.stdout) > 0
+
+
+def test_no_table_of_a_parquet_file_is_kept_in_memory(tmp_path):
+    table = pyarrow.table({"sample": np.arange(100_000), "score": np.arange(100_000) / 7})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    before = pyarrow.total_allocated_bytes()
+    for _ in range(3):
+        load_parquet(tmp_path / "t.parquet")
+        gc.collect()
+    assert pyarrow.total_allocated_bytes() - before < table.nbytes / 2
 
 
 def test_column_name_that_is_not_utf8_is_refused(tmp_path):
