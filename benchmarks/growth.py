@@ -51,7 +51,7 @@ equivalence_margin = 0.02
 same_variants_odds_ratio = 1.5
 
 [versions]
-"1" = "simulated"
+"1" = "simulated variants"
 
 [attributes.race]
 label = "Race"
