@@ -22,7 +22,14 @@ from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import render
 from fairstats.report.answer_sets import answer_sets
-from fairstats.report.audit.document import AuditReport, model_of, report_model
+from fairstats.report.audit.document import (
+    AuditFacts,
+    AuditReport,
+    model_of,
+    origin_of,
+    read_origin,
+    report_model,
+)
 from fairstats.report.audit.sections import scope, sections_of
 from fairstats.report.audit.sentences import (
     clauses,
@@ -114,6 +121,21 @@ def release(benchmark, tmp_path_factory) -> Release:
     ]
     answers = pd.concat(tables, ignore_index=True)
     return undrawn(answers, tmp_path_factory.mktemp("audit"), benchmarks=[benchmark])
+
+
+def test_auditor_chooses_the_benchmark_of_the_first_page(benchmark, demo, tmp_path):
+    tables = [answered(benchmark), answered(demo)]
+    made = undrawn(pd.concat(tables, ignore_index=True), tmp_path, benchmarks=[benchmark, demo])
+    by_default = AuditReport(made, "Model-1")
+    names = [own.benchmark.name for own in by_default.sets]
+    assert sorted(names) == sorted([benchmark.name, demo.name])
+    chosen = AuditReport(made, "Model-1", AuditFacts(benchmark=names[1]))
+    assert chosen.first.benchmark.name == names[1]
+    assert [own.benchmark.name for own in chosen.others] == [names[0]]
+    assert read_origin(str(origin_of(made, "Model-1", facts=chosen.facts))).facts == chosen.facts
+    with pytest.raises(InputError, match="has no answers to it") as caught:
+        report_model("Model-1", made.path, facts=AuditFacts(benchmark="other"))
+    assert names[1] in str(caught.value)
 
 
 def test_equivalence_with_a_caution_is_no_open_verdict(benchmark, tmp_path):

@@ -41,10 +41,14 @@ _STARTS = {"valid_until": "audited", "answers_until": "answers_from"}
 
 
 class AuditFacts(BaseModel):
-    """What an auditor declares; `labels.toml` names the facts in the report."""
+    """What an auditor declares; `labels.toml` names the facts in the report.
+
+    `benchmark` names that of the first page.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    benchmark: Line | None = None
     intended_use: Line | None = None
     commissioner: Line | None = None
     auditor: Line | None = None
@@ -96,8 +100,8 @@ class AuditFacts(BaseModel):
         return "" if text == "{}" else base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-#: The names of the facts, in the order of the report.
-FACTS = tuple(AuditFacts.model_fields)
+#: The names of the facts that the report states, in its order.
+FACTS = tuple(name for name in AuditFacts.model_fields if name != "benchmark")
 #: The facts that the first page of a signed report needs.
 ON_PAGE_1 = (
     "auditor",
@@ -125,9 +129,10 @@ def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
     """
     source = Path(path)
     declared = read_toml(source)
-    problems = unknown_keys(declared, FACTS, source)
+    known = tuple(AuditFacts.model_fields)
+    problems = unknown_keys(declared, known, source)
     try:
-        facts = AuditFacts(**{key: value for key, value in declared.items() if key in FACTS})
+        facts = AuditFacts(**{key: value for key, value in declared.items() if key in known})
     except ValidationError as error:
         problems += [_problem(one, source) for one in error.errors()]
     if problems:
@@ -199,8 +204,9 @@ class AuditReport:
 
     @cached_property
     def sets(self) -> list[AnswerSet]:
-        """Return the model's answer sets."""
-        return answer_sets(self.release, self.model)
+        """Return the model's answer sets, those to the benchmark of the first page first."""
+        sets = answer_sets(self.release, self.model)
+        return sorted(sets, key=lambda own: own.benchmark.name != self.facts.benchmark)
 
     @property
     def first(self) -> AnswerSet:
@@ -324,7 +330,8 @@ def report_model(
     ------
     InputError
         As `fairstats.release.manifest.open_release` and `read_facts`. Also if the release has no
-        such model, or the file's name is for the other format.
+        such model, the model has no answers to the declared benchmark, or the file's name is for
+        the other format.
     fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
 
@@ -338,6 +345,13 @@ def report_model(
     name = model_of(chosen, model)
     given = facts if isinstance(facts, AuditFacts) else read_facts(facts) if facts else AuditFacts()
     slug, signed = chosen.slugs[name], sign is not None
+    known = [own.benchmark.name for own in answer_sets(chosen, name)]
+    if given.benchmark not in (None, *known):
+        message = f"{name} has no answers to it in release {chosen.name}"
+        remedy = f"one of: {', '.join(dict.fromkeys(known))}"
+        raise InputError(
+            [Problem("<facts>", message, remedy, column="benchmark", value=given.benchmark)]
+        )
     target = _target(out or f"{slug}-audit-{chosen.name.removeprefix('audit-')}", to)
     options = {"SLUG": slug, "FACTS": given.encoded}
     options |= {"CROSSWALK": str(crosswalk), "SIGNED": str(signed)}
