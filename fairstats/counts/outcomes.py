@@ -44,7 +44,6 @@ EXTREMES = (
     },
     {"n1x": "n11", "n0x": "n00_same", "nx1": "n11", "nx0": "n00_same", "nxx": "n00_same"},
 )
-FOR_A, FOR_B = EXTREMES[:2]
 
 
 class Once:
@@ -206,11 +205,15 @@ class Outcomes(Once):
 
     def completed(self, extreme: Mapping[str, str]) -> Outcomes:
         """Return the outcomes in an extreme completion, one of `EXTREMES`, items not asked too."""
-        whole = self.with_unasked
-        to = [PATTERNS.index(extreme.get(name, name)) for name in PATTERNS]
-        moved = np.eye(len(PATTERNS), dtype=np.int64)[to]
+        whole, moved = self.with_unasked, moved_to(extreme)
         clusters = {at: (cells @ moved, many) for at, (cells, many) in whole.clusters.items()}
         return replace(whole, patterns=whole.patterns @ moved, clusters=clusters)
+
+
+def moved_to(extreme: Mapping[str, str]) -> IntArray:
+    """Return the matrix by which counts of `PATTERNS` become those in an extreme completion."""
+    to = [PATTERNS.index(extreme.get(name, name)) for name in PATTERNS]
+    return np.eye(len(PATTERNS), dtype=np.int64)[to]
 
 
 def unit_columns(grid: Grid, unit: IntArray) -> dict[str, Texts]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -10,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.counts.outcomes import EXTREMES, Outcomes
-from fairstats.counts.patterns import PATTERNS, IntArray
+from fairstats.counts.outcomes import EXTREMES, Outcomes, moved_to
+from fairstats.counts.patterns import INCOMPLETE, PATTERNS, IntArray
 from fairstats.metrics.accuracy import ACCURACY_DIFFERENCE
 from fairstats.metrics.metric import design_effect_of
 
@@ -43,11 +42,12 @@ class ClusteredPair:
     few: float | None
 
     @classmethod
-    def of(cls, sides: Sequence[Outcomes], place: int, few: float | None) -> ClusteredPair:
-        """Return a pair, given the outcomes of all pairs in each of `EXTREMES`."""
-        cells, many = [side.clusters[place][0] for side in sides], sides[0].clusters[place][1]
-        row, many = _one_by_one((cells[0] != cells[1]).any(axis=1), many)
-        return cls([own[row] for own in cells], many, int(sides[0].copies[place]), few)
+    def of(cls, whole: Outcomes, place: int, few: float | None) -> ClusteredPair:
+        """Return the pair at a place; items that were not asked are among its missing ones."""
+        cells, many = whole.clusters[place]
+        row, many = _one_by_one(np.any(cells[:, INCOMPLETE], axis=1), many)
+        extremes = [cells[row] @ moved_to(extreme) for extreme in EXTREMES]
+        return cls(extremes, many, int(whole.copies[place]), few)
 
     @cached_property
     def changes(self) -> tuple[IntArray, IntArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.outcomes import EXTREMES, Once, Outcomes
+from fairstats.counts.outcomes import Once, Outcomes
 from fairstats.counts.patterns import INCOMPLETE, PATTERNS, CountingPolicy, IntArray
 from fairstats.counts.unit_sums import UnitSums, mean_gap, unit_sums
 from fairstats.estimates.mixed_completions import MIXED, ClusteredPair
@@ -169,20 +169,15 @@ class ShareTests(Once):
         for_a, for_b = c["n1x"] + c["nx0"] + c["nxx"], c["n0x"] + c["nx1"] + c["nxx"]
         return c["n10"], c["n01"], for_a, for_b, whole.sum(axis=1), is_open(outcomes)
 
-    @cached_property
-    def _clusters(self) -> dict[int, ClusteredPair]:
-        """Return the units of each open pair of clustered answers in both extreme completions.
+    def _clusters(self) -> Iterator[tuple[int, ClusteredPair]]:
+        """Yield each open pair of clustered answers: together they would fill the memory.
 
         The units with missing answers may be those in which the groups differ.
         """
-        outcomes, open_ = self.pairs.outcomes, self._open[-1] & self.clustered
-        if not open_.any():
-            return {}
+        outcomes = self.pairs.outcomes
         few = self.pairs.alpha if outcomes.benchmark.few_units else None
-        sides = [outcomes.completed(extreme) for extreme in EXTREMES]
-        return {
-            place: ClusteredPair.of(sides, place, few) for place in np.flatnonzero(open_).tolist()
-        }
+        for place in np.flatnonzero(self._open[-1] & self.clustered).tolist():
+            yield place, ClusteredPair.of(outcomes.with_unasked, place, few)
 
     def p_range(self, test: McNemarMethod) -> tuple[FloatArray, FloatArray]:
         n10, n01, for_a, for_b, _, open_ = self._open
@@ -199,7 +194,7 @@ class ShareTests(Once):
             towards_a, towards_b = np.clip(n01 - n10, 0, for_a), np.clip(n10 - n01, 0, for_b)
             highest[single] = p_value(n10 + towards_a, n01 + towards_b)
         method: Flippable = "exact" if test == "exact" else "midp"
-        for place, cells in self._clusters.items():
+        for place, cells in self._clusters():
             totals = [float(change @ cells.many) for change in cells.changes]
             p = [
                 float(sign_flip_test(change, cells.many, method=method).p_value)
@@ -220,9 +215,9 @@ class ShareTests(Once):
         alone = open_ & ~self.clustered
         extremes = np.stack([[n10, n10 + for_a], [n01 + for_b, n01]])[..., alone]
         ends[alone, :, :2] = _limits(extremes, n[alone], self.effect[alone], alpha)
-        places = list(self._clusters)
-        if places:
-            found = np.array([one.completed(z) for one in self._clusters.values()])
+        completed = {place: cells.completed(z) for place, cells in self._clusters()}
+        if completed:
+            places, found = list(completed), np.array(list(completed.values()))
             *mixed, effects = found.transpose(1, 2, 0)
             effects = np.fmax(effects, self.effect[places])
             ends[places] = _limits(np.stack(mixed), n[places], effects, alpha)

@@ -171,12 +171,16 @@ def _ability(
     if not n:
         return of_all
 
-    def expected(ability: float) -> float:
-        return float(times @ (weights @ scipy.special.expit(_LOGITS + ability))) / n
-
-    share = (right + added * expected(of_all)) / (n + added)
+    share = (right + added * _share(of_all, weights, times)) / (n + added)
     target = np.clip(share, 0.5 / n, min(highest, 1 - 0.5 / n))
-    return float(scipy.optimize.brentq(lambda one: expected(one) - target, -30, 30))
+    # As arguments: scipy keeps the function until unused cycles are looked for.
+    return float(scipy.optimize.brentq(_share, -30, 30, args=(weights, times, target)))
+
+
+def _share(ability: float, weights: FloatArray, times: IntArray, less: float = 0.0) -> float:
+    """Return the share of these answers that is right with an ability, less a number."""
+    right = float(times @ (weights @ scipy.special.expit(_LOGITS + ability)))
+    return right / int(times.sum()) - less
 
 
 def _expected_separation(scores: FloatArray, correct: FloatArray) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from itertools import permutations, product
 
@@ -11,7 +13,7 @@ from scipy import special, stats
 
 from fairstats.screening.answer_sheets import NO_ANSWER, Layout, Panel, Popularity, Sheet
 from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
-from fairstats.screening.difficulty import expected_correct
+from fairstats.screening.difficulty import _LOGITS, _ability, expected_correct
 from fairstats.screening.findings import Finding, p_above_zero, separation
 from fairstats.screening.flips_and_labels import check_flip_level, check_pair_flips
 from fairstats.screening.letters_and_keys import (
@@ -300,6 +302,18 @@ def test_expected_accuracy_is_that_of_the_set_and_follows_the_others(demo):
     assert found.mean() == pytest.approx(layout.correct(one).mean(), abs=1e-4)
     # All variants are equally difficult here, so the others show nothing about a variant.
     assert np.ptp(found) < 0.2
+
+
+def test_what_an_ability_is_computed_from_is_freed_at_once():
+    weights, times = np.full((4, len(_LOGITS)), 1 / len(_LOGITS)), np.arange(1, 5)
+    freed = weakref.ref(weights)
+    gc.disable()
+    try:
+        _ability(weights, times, 6, 0.95, 0, 0.0)
+        del weights
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_expected_accuracy_recovers_the_rasch_model(demo):
