@@ -14,6 +14,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.processes import give_memory_back
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
@@ -47,7 +48,7 @@ _ROUNDING = 1e-15
 
 
 def copy_problems(
-    release: Release, of: ReleaseInputs, manifest: dict[str, Any], *, pages: bool
+    release: Release, inputs: list[ReleaseInputs], manifest: dict[str, Any], *, pages: bool
 ) -> tuple[list[Problem], list[str]]:
     """Compare the files of a release with those that publishing makes from its tables.
 
@@ -55,8 +56,8 @@ def copy_problems(
     ----------
     release : Release
         A release with correct hashes and recomputed tables.
-    of : ReleaseInputs
-        The inputs of its tables.
+    inputs : list of ReleaseInputs
+        The inputs of its tables; taken out of the list, and freed before pages are drawn.
     manifest : dict
         Its manifest.
     pages : bool
@@ -75,7 +76,8 @@ def copy_problems(
     said: list[str] = []
     with temporary_folder("verify") as again:
         (again / DOWNLOADS).mkdir()
-        write_inputs(of, Release(again))
+        write_inputs(inputs.pop(), Release(again))
+        give_memory_back()
         for name in TABLES:
             write_table(release.table(name), again / DOWNLOADS, name)
         problems += _write_changes(release, manifest, again)
