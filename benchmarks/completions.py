@@ -1,10 +1,11 @@
 """Compare the widest stated limits with those of all completions of missing answers, by drawing.
 
 Sets of 6 to 40 clusters have pairs that differ in few or many clusters, and missing answers in one
-to four. For shares, all fill-ins of up to twelve pairs are enumerated; for levels of 1 to 5, all
-ways to put each cluster's missing answers at one of the two ends. ``missed`` is how much farther
-the widest limit is from the estimate than the stated one, as a share of the former; ``two`` is that
-of the two extreme completions alone.
+to four. Clusters have up to eight items; those of unequal size have 1 to 15. For shares, all fill-
+ins of up to twelve pairs are enumerated; for levels of 1 to 5, all ways to put each cluster's
+missing answers at one of the two ends. ``missed`` is how much farther the widest limit is from the
+estimate than the stated one, as a share of the former; ``two`` is that of the two extreme
+completions alone.
 
     python benchmarks/completions.py    # 2 min; writes benchmarks/results/completions.json
 """
@@ -35,16 +36,18 @@ MOVED = [
 ]
 
 
-def drawn_sizes(rng):
+def drawn_sizes(rng, unequal):
     """Return the sizes of the clusters and those in which answers are missing."""
     k = int(rng.choice([6, 8, 12, 20, 30, 40]))
+    if unequal:
+        return rng.choice([1, 1, 2, 3, 8, 15], k), rng.choice(k, rng.integers(1, 5), replace=False)
     sizes = rng.integers(1, 9, k) if rng.random() < 0.5 else np.full(k, int(rng.choice([2, 5])))
     return sizes, rng.choice(k, int(rng.integers(1, 5)), replace=False)
 
 
-def missed_of_shares(rng, few):
+def missed_of_shares(rng, few, unequal=False):
     """Return by how much the widest limit is missed by two completions and by those compared."""
-    sizes, free = drawn_sizes(rng)
+    sizes, free = drawn_sizes(rng, unequal)
     cells, share = np.zeros((len(sizes), len(PATTERNS)), dtype=np.int64), rng.choice([0, 0.03, 0.3])
     for k, size in enumerate(sizes):
         kinds = [[0.1, 0.9, 0], [0.4, 0.3, 0.3], [0.2, 0, 0.8]] if rng.random() < share else None
@@ -95,9 +98,9 @@ def fill_ins(cells, free):
         yield table
 
 
-def missed_of_levels(rng):
+def missed_of_levels(rng, unequal=False):
     """Return by how much the widest limit is missed by the two completions."""
-    sizes, free = drawn_sizes(rng)
+    sizes, free = drawn_sizes(rng, unequal)
     differ, alike = rng.choice([0, 0.02, 0.1, 0.5]), rng.choice([0, 0.9])
     a = [np.where(rng.random(n) < alike, 1, rng.integers(1, 6, n)) for n in sizes]
     moves = [rng.choice([-1, 1], n) * (rng.random(n) < differ) for n in sizes]
@@ -138,12 +141,17 @@ def summary(values):
 def main():
     """Run the simulation and write the results."""
     found = {}
-    for name, few in (("declared clusters", True), ("samples of an item", False)):
+    for name, *kind in (
+        ("declared clusters", True),
+        ("declared clusters of unequal size", True, True),
+        ("samples of an item", False),
+    ):
         rng = np.random.default_rng(1)
-        two, compared = zip(*(missed_of_shares(rng, few) for _ in range(500)), strict=True)
+        two, compared = zip(*(missed_of_shares(rng, *kind) for _ in range(500)), strict=True)
         found[name] = {"two": summary(two), "compared": summary(compared)}
-    rng = np.random.default_rng(1)
-    found["levels"] = {"two": summary([missed_of_levels(rng) for _ in range(1000)])}
+    for name, unequal in (("levels", False), ("levels in clusters of unequal size", True)):
+        rng = np.random.default_rng(1)
+        found[name] = {"two": summary([missed_of_levels(rng, unequal) for _ in range(1000)])}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(RESULTS.read_text(encoding="utf-8"))
 

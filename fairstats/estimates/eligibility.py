@@ -335,7 +335,9 @@ def _with_missing(
     n = answers.sum(axis=1)
     centre = (answers @ values) / np.maximum(n, 1)
     away = np.abs(values[ends] - centre[:, None]).argmax(axis=1)
-    side = np.where(n[:, None] > 0, away[:, None], groups % 2)
+    # Not by the group's place: groups in between may have no answers at all.
+    in_turn = np.cumsum(missing > 0, axis=1) % 2
+    side = np.where(n[:, None] > 0, away[:, None], in_turn)
     table = given.copy()
     np.add.at(table, (rows, groups, ends[rows, side]), missing)
     return table

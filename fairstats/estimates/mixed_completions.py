@@ -63,10 +63,15 @@ class ClusteredPair:
         tables = list(self.extremes)
         for mask in widest(low, high, sizes, self.many, z):
             tables.append(np.where(mask[:, None], for_a, for_b))
-        # If hardly any pair differs, the effect is largest if a single unit does.
-        unit = int(np.argmax(high - low))
+        # If hardly any pair differs, the effect is largest if a single unit does, and missing
+        # answers make up for the differences of the others.
+        unit, quiet = int(np.argmax(high - low)), np.zeros_like(same)
+        back = np.clip(0, *self.changes) - (same[:, _N10] - same[:, _N01])
+        quiet[:, _N10] = same[:, _N10] + np.maximum(back, 0)
+        quiet[:, _N01] = same[:, _N01] + np.maximum(-back, 0)
+        quiet[:, _N11] = same.sum(axis=1) - quiet.sum(axis=1)
         for row in (for_a[unit], for_b[unit], (for_a[unit] + for_b[unit]) // 2):
-            alone = same.copy()
+            alone = quiet.copy()
             alone[unit] = row
             alone[unit, _N11] += same[unit].sum() - row.sum()
             tables.append(alone)

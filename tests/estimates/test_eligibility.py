@@ -174,6 +174,19 @@ def test_answers_left_out_are_no_evidence_that_items_are_read(keyed, sign, bench
         assert ("could be chance" if keyed else "as if at random") in why
 
 
+@pytest.mark.parametrize("group", [0, 1, 2])
+def test_items_left_out_are_no_evidence_that_items_are_read_if_a_group_was_not_asked(
+    group, benchmark_file
+):
+    """Levels at random for two of three groups, of which whole items are left out."""
+    levels = np.random.default_rng(3).choice(list("12345"), (300, 3))
+    levels[:60] = "-"
+    levels[:, group] = "."
+    benchmark, texts = declared(benchmark_file, "level"), ["".join(row) for row in levels]
+    answers = answers_to(benchmark, texts, groups=("white", "black", "asian"))
+    assert "as if at random" in reason(answers, benchmark)
+
+
 def test_scores_within_the_margin_of_one_score_do_not_depend_on_the_items(benchmark_file):
     """Five for all items, with decimals that follow the item, is five for all items."""
     scores = declared(benchmark_file, "score", race=ONE_PAIR)

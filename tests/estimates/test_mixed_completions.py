@@ -96,3 +96,16 @@ def test_limits_are_widest_where_two_clusters_differ_both_ways(kind, judged):
     low, high = own.widened(own.inner)
     assert low[0] == pytest.approx(mixed.inner[0].min())
     assert high[0] == pytest.approx(mixed.inner[1].max())
+
+
+def test_limits_are_widest_where_a_single_large_cluster_differs(judged):
+    """Missing answers of two other clusters make up for the differences of these."""
+    texts, clusters = ["NN"] * 45 + ["YY"] * 8, [place // 15 for place in range(45)]
+    texts[0], texts[15], texts[30] = "-Y", "-Y", "-Y"
+    texts[16] = texts[31] = "YN"
+    clusters += list(range(3, 11))
+    own = judged("decision", clusters, [texts])
+    every = judged("decision", clusters, completions(texts, ENDS["decision"]))
+    low, high = own.widened(own.inner)
+    assert low[0] == pytest.approx(every.inner[0].min())
+    assert high[0] == pytest.approx(every.inner[1].max())
