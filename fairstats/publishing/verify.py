@@ -294,11 +294,12 @@ def _verified(path: Path, *, pages: bool) -> Verification:
             with temporary_folder("answers") as store:
                 release = Release(path)
                 inputs = [_inputs(release, manifest, store)]
-                rows, figures = _recomputed(release, inputs[0])
-                problems += figures
+                tables = tables_of(inputs[0])
                 # A copy, without what was counted for the tables.
                 inputs = [replace(inputs.pop())]
                 give_memory_back()
+                rows, figures = _compared(release, inputs[0], tables)
+                problems += figures
                 if not figures:
                     problems += overruling_problems(
                         inputs[0], release.screening, release.overruled, str(path / MANIFEST)
@@ -407,9 +408,12 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
     )
 
 
-def _recomputed(release: Release, of: ReleaseInputs) -> tuple[dict[str, int], list[Problem]]:
+def _compared(
+    release: Release, of: ReleaseInputs, tables: dict[str, pd.DataFrame]
+) -> tuple[dict[str, int], list[Problem]]:
+    """Return the rows of each recomputed table, taken out of `tables`, and what differs."""
     problems: list[Problem] = []
-    tables, rows = tables_of(of), {}
+    rows = {}
     for name in TABLES:
         # The release keeps its own table, so both are in memory only now.
         found = tables.pop(name)
