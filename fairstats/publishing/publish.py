@@ -330,6 +330,9 @@ def _publish_into(
         # Removes only an empty folder, left if the first release of a site could not be drawn.
         with suppress(OSError):
             building.parent.rmdir()
+    # The site reads its releases itself.
+    del made, before
+    give_memory_back()
     assemble(site)
     return Published(final, new=True)
 

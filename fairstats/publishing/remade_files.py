@@ -79,7 +79,8 @@ def copy_problems(
         write_inputs(inputs.pop(), Release(again))
         give_memory_back()
         for name in TABLES:
-            write_table(release.table(name), again / DOWNLOADS, name)
+            # Not the release itself, which would keep the table.
+            write_table(Release(release.path).table(name), again / DOWNLOADS, name)
         problems += _write_changes(release, manifest, again)
         copy_benchmarks(release.benchmarks, again / "benchmarks")
         copy_rubrics(release.rubrics, again / "rubrics")

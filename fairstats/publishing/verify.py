@@ -305,6 +305,9 @@ def _verified(path: Path, *, pages: bool) -> Verification:
                         inputs[0], release.screening, release.overruled, str(path / MANIFEST)
                     )
                 if intact and not figures:
+                    # Another one: this has read all tables.
+                    release = Release(path)
+                    give_memory_back()
                     copies, notes = copy_problems(release, inputs, manifest, pages=pages)
                     problems += copies
         except InputError as error:
