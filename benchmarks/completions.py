@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fairstats.counts.outcomes import EXTREMES
 from fairstats.counts.patterns import PATTERNS
 from fairstats.counts.unit_sums import SUM_COLUMNS, UnitSums
 from fairstats.estimates.mixed_completions import ClusteredPair
@@ -30,10 +29,6 @@ from fairstats.metrics.metric import design_effect_of
 RESULTS = Path(__file__).parent / "results" / "completions.json"
 ALPHA, Z, LIMITS = 0.1, 1.6448536269514722, (1.0, 5.0)
 PLACE = {name: place for place, name in enumerate(PATTERNS)}
-MOVED = [
-    np.eye(len(PATTERNS), dtype=np.int64)[[PLACE[extreme.get(name, name)] for name in PATTERNS]]
-    for extreme in EXTREMES
-]
 
 
 def drawn_sizes(rng, unequal):
@@ -58,7 +53,7 @@ def missed_of_shares(rng, few, unequal=False):
         cells[k, PLACE["n11"]] -= gone
         cells[k, PLACE[str(rng.choice(["nxx", "n1x", "nx1"]))]] += gone
     many = np.ones(len(sizes), dtype=np.int64)
-    pair = ClusteredPair([cells @ moved for moved in MOVED], many, 1, 0.05 if few else None)
+    pair = ClusteredPair(cells, many, 1, 0.05 if few else None)
     *counts, effects = pair.completed(Z)
     low, high = tango_limits(*np.array(counts), cells.sum(), alpha=ALPHA, design_effect=effects)
     every = list(fill_ins(cells, free))

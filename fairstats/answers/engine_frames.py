@@ -25,8 +25,8 @@ UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 #: Columns that are compared as text.
 TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answer_key")
 
-# Rows of texts that are in memory at a time.
-_PART_ROWS = 100_000
+#: Rows of texts that are in memory at a time.
+PART_ROWS = 100_000
 
 #: Label used for the letter of a missing answer.
 NO_LETTER = ""
@@ -240,7 +240,7 @@ def _distinct_parts(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> Iterato
     if isinstance(frame.to_native(), pd.DataFrame):
         yield distinct(frame, columns)
         return
-    for part in batches(frame.group_by(*columns).agg(rows=nw.len()), _PART_ROWS):
+    for part in batches(frame.group_by(*columns).agg(rows=nw.len()), PART_ROWS):
         yield part[list(columns)]
 
 

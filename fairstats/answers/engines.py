@@ -26,7 +26,7 @@ from fairstats._lib.problems import InputError, Problem, parameter, wrong
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
-from fairstats.answers.engine_frames import distinct
+from fairstats.answers.engine_frames import PART_ROWS, distinct
 from fairstats.answers.files import answer_files, no_such_snapshot, read_answers
 from fairstats.answers.schema import KEY_COLUMNS, NAME_COLUMNS, REQUIRED_COLUMNS
 from fairstats.answers.schema_checks import check_answers, column_problems
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 #: The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster", "collector")
 _MOST_THREADS = 4
-# Items that are checked at a time: with the columns of an answer, they are many times as large.
-_PART_ROWS = 100_000
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -371,7 +369,7 @@ def check_values(answers: Any) -> None:
     # with the other columns, they would be as numerous as the answers.
     passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "status": "ok"}
     problems = dict.fromkeys(_spelling_problems(kinds))
-    parts = (items[start : start + _PART_ROWS] for start in range(0, len(items), _PART_ROWS))
+    parts = (items[start : start + PART_ROWS] for start in range(0, len(items), PART_ROWS))
     for rows in chain(
         [kinds.assign(item_id="-", sample=range(len(kinds)))],
         (own.assign(**passing | dict(own) | {"sample": range(len(own))}) for own in parts),

@@ -135,23 +135,22 @@ def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: 
     """
     values, parts = _values(outcomes.grid), []
     unasked = _unasked_keys(outcomes.grid, unit)
+    of_unasked = values[ends[_farther(values[ends], unasked)]]
     lacking = len(unasked)
     for name in attributes:
         own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
         groups = range(len(own.attribute.groups))
         given = np.stack([own.letters(group)[span] for group in groups], axis=1)
         table, answered = given.sum(axis=1), given.any(axis=(0, 2))
-        missing, of_key = own.missing[span] @ answered, values[own.grid.key[span]]
-        away = np.abs(values[ends] - of_key[:, None]).argmax(axis=1)
+        missing, key = own.missing[span] @ answered, own.grid.key[span]
+        away = _farther(values[ends], values[key])
         np.add.at(table, (np.arange(len(table)), ends[away]), missing)
         lacking += int(missing @ own.grid.many[span])
-        row, option = np.nonzero(table * (own.grid.key[span] >= 0)[:, None])
+        row, option = np.nonzero(table * (key >= 0)[:, None])
         code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
-        key = own.grid.key[span]
         parts.append((values[option], values[key[row]], code[row], table[row, option]))
-        away = np.abs(values[ends] - unasked[:, None]).argmax(axis=1)
         each = np.full(len(unasked), answered.sum())
-        parts.append((values[ends[away]], unasked, -1 - np.arange(len(unasked)), each))
+        parts.append((of_unasked, unasked, -1 - np.arange(len(unasked)), each))
     numbers, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     if len(np.unique(keys)) < 2:
         return ""
@@ -323,6 +322,11 @@ class _Variation:
         return cls(counts, most, *whole, p_value, lacking, ends)
 
 
+def _farther(ends: FloatArray, numbers: FloatArray) -> IntArray:
+    """Return which of the two ends, (2,) or (rows, 2), is farther from each number."""
+    return np.abs(ends - numbers[:, None]).argmax(axis=1)
+
+
 def _with_missing(
     given: IntArray, missing: IntArray, values: FloatArray, ends: IntArray
 ) -> IntArray:
@@ -334,7 +338,7 @@ def _with_missing(
     answers = given.sum(axis=1)
     n = answers.sum(axis=1)
     centre = (answers @ values) / np.maximum(n, 1)
-    away = np.abs(values[ends] - centre[:, None]).argmax(axis=1)
+    away = _farther(values[ends], centre)
     # Not by the group's place: groups in between may have no answers at all.
     in_turn = np.cumsum(missing > 0, axis=1) % 2
     side = np.where(n[:, None] > 0, away[:, None], in_turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,12 @@ MIXED = len(EXTREMES) + 5
 
 @dataclass(frozen=True, eq=False)
 class ClusteredPair:
-    """The outcome patterns of a pair's independent units, in several completions.
+    """The outcome patterns of a pair's independent units, and what they can be completed to.
 
     Attributes
     ----------
-    extremes : list of ndarray of int, each of shape (units, 11)
-        The patterns in each of `EXTREMES`.
+    cells : ndarray of int, shape (units, 11)
+        The number of pairs with each of `PATTERNS`.
     many : ndarray of int
         The number of such units; 1 where answers are missing.
     copies : int
@@ -36,7 +36,7 @@ class ClusteredPair:
         As in `design_effect_of`.
     """
 
-    extremes: list[IntArray]
+    cells: IntArray
     many: IntArray
     copies: int
     few: float | None
@@ -46,21 +46,22 @@ class ClusteredPair:
         """Return the pair at a place; items that were not asked are among its missing ones."""
         cells, many = whole.clusters[place]
         row, many = _one_by_one(np.any(cells[:, INCOMPLETE], axis=1), many)
-        extremes = [cells[row] @ moved_to(extreme) for extreme in EXTREMES]
-        return cls(extremes, many, int(whole.copies[place]), few)
+        return cls(cells[row], many, int(whole.copies[place]), few)
 
     @cached_property
     def changes(self) -> tuple[IntArray, IntArray]:
         """Return n10 − n01 of each unit if missing answers favour b, and if they favour a."""
-        for_a, for_b = (own[:, _N10] - own[:, _N01] for own in self.extremes[:2])
+        for_a, for_b = (
+            self.cells @ (moved[:, _N10] - moved[:, _N01]) for moved in map(moved_to, EXTREMES[:2])
+        )
         return for_b, for_a
 
     def completed(self, z: float) -> FloatArray:
         """Return n10, n01 and the design effect of the compared completions, (3, MIXED)."""
-        (for_a, for_b), same = self.extremes[:2], self.extremes[-1]
+        tables = [self.cells @ moved_to(extreme) for extreme in EXTREMES]
+        for_a, for_b, *_, same = tables
         low, high = (change.astype(np.float64) for change in self.changes)
         sizes = same.sum(axis=1).astype(np.float64)
-        tables = list(self.extremes)
         for mask in widest(low, high, sizes, self.many, z):
             tables.append(np.where(mask[:, None], for_a, for_b))
         # If hardly any pair differs, the effect is largest if a single unit does, and missing
@@ -75,18 +76,14 @@ class ClusteredPair:
             alone[unit] = row
             alone[unit, _N11] += same[unit].sum() - row.sum()
             tables.append(alone)
-        effect = partial(
-            design_effect_of,
-            ACCURACY_DIFFERENCE,
-            many=self.many,
-            copies=self.copies,
-            missing="complete",
-            few=self.few,
-        )
-        n10, n01 = (
-            [float(cells[:, place] @ self.many) for cells in tables] for place in (_N10, _N01)
-        )
-        return np.array([n10, n01, [effect(cells) for cells in tables]])
+        totals = np.array([self.many @ cells for cells in tables])
+        effects = [
+            design_effect_of(
+                ACCURACY_DIFFERENCE, cells, self.many, self.copies, "complete", few=self.few
+            )
+            for cells in tables
+        ]
+        return np.stack([totals[:, _N10], totals[:, _N01], effects])
 
 
 def widest(

@@ -255,7 +255,7 @@ class MeanTests(Once):
 
     A missing answer can be anywhere on the scale. The extreme completions put all of group a's at
     one end and all of group b's at the other. As answers differ more between the ends of a scale
-    than between items, mixed ones hardly ever have wider limits.
+    than between items, mixed ones seldom have wider limits (benchmarks/completions.py).
 
     Attributes
     ----------

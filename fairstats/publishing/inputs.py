@@ -350,7 +350,7 @@ def overruling_problems(
             column="overruled",
             value=model,
         )
-        for model, message in _not_overruled(of, screening, overruled)
+        for model, message in _not_overruled(of, screening, overruled, of.submissions.iloc[:0])
     ]
     remedy = "ask the publisher for a release that names only models with blocked answers"
     return problems + [
@@ -368,21 +368,19 @@ def _not_overruled(
     of: ReleaseInputs,
     screening: pd.DataFrame,
     overruled: Collection[str],
-    accepted: pd.DataFrame | None = None,
+    accepted: pd.DataFrame,
 ) -> list[tuple[str, str]]:
     """Return the model and the reason of each block that is not overruled.
 
     All answer sets of a model are `overruled`, or single ones when they were `accepted`.
     """
-    own = _units(screening.iloc[:0] if accepted is None else accepted)
     blocked = blocked_sets(screening)
-    open_ = ~blocked["model"].isin([*overruled]) & ~_units(blocked).isin(own)
+    open_ = ~blocked["model"].isin([*overruled]) & ~_units(blocked).isin(_units(accepted))
     rest = blocked[open_]
     if len(rest) < len(blocked) and len(rest):
-        without = of.without_models(blocked.loc[~open_, "model"])
-        again = blocked_sets(screen_opened(without, whole=True).to_frame())
-        here = ~rest["model"].isin(blocked.loc[~open_, "model"])
-        rest = rest[~here | _units(rest).isin(_units(again))]
+        left_out = blocked.loc[~open_, "model"]
+        again = blocked_sets(screen_opened(of.without_models(left_out), whole=True).to_frame())
+        rest = rest[rest["model"].isin(left_out) | _units(rest).isin(_units(again))]
     return [
         (
             str(row["model"]),

@@ -293,10 +293,11 @@ def _verified(path: Path, *, pages: bool) -> Verification:
         try:
             with temporary_folder("answers") as store:
                 release = Release(path)
-                inputs = [_inputs(release, manifest, store)]
-                tables = tables_of(inputs[0])
+                of = _inputs(release, manifest, store)
+                tables = tables_of(of)
                 # A copy, without what was counted for the tables.
-                inputs = [replace(inputs.pop())]
+                inputs = [replace(of)]
+                del of
                 give_memory_back()
                 rows, figures = _compared(release, inputs[0], tables)
                 problems += figures

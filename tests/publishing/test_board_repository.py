@@ -52,7 +52,7 @@ def git(folder: Path, *arguments: object) -> str:
 def commands(shared: Path) -> Path:
     """Return a folder with a `fairstats` that reuses the tables of this run of the tests.
 
-    It draws pages if DRAWS is set. The `python` beside it runs pip if INSTALLS is set: this version
+    It draws pages if DRAWS is set. The folder's `python` runs pip if INSTALLS is set: this version
     is installed already, and starting pip takes two seconds.
     """
     folder = Path(tempfile.mkdtemp())

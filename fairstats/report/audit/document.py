@@ -345,10 +345,10 @@ def report_model(
     name = model_of(chosen, model)
     given = facts if isinstance(facts, AuditFacts) else read_facts(facts) if facts else AuditFacts()
     slug, signed = chosen.slugs[name], sign is not None
-    known = [own.benchmark.name for own in answer_sets(chosen, name)]
-    if given.benchmark not in (None, *known):
+    benchmarks = {own.benchmark.name: own.benchmark for own in answer_sets(chosen, name)}
+    if given.benchmark not in (None, *benchmarks):
         message = f"{name} has no answers to it in release {chosen.name}"
-        remedy = f"one of: {', '.join(dict.fromkeys(known))}"
+        remedy = f"one of: {', '.join(benchmarks)}"
         raise InputError(
             [Problem("<facts>", message, remedy, column="benchmark", value=given.benchmark)]
         )
@@ -364,7 +364,7 @@ def report_model(
         target=target,
         headline=True,
         keywords=str(origin_of(chosen, name, crosswalk=crosswalk, signed=signed, facts=given)),
-        conditions=benchmark_conditions(a.benchmark for a in answer_sets(chosen, name)),
+        conditions=benchmark_conditions(benchmarks.values()),
         finish=sign or bytes,
     )
     return target
