@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self, TypeVar
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -232,8 +233,13 @@ def outcomes_of(opened: OpenAnswers) -> dict[str, Outcomes]:
 
     def count() -> dict[str, Outcomes]:
         own = open_pairs(opened)
+        # The open table keeps its outcomes: if these kept it too, both would be freed late.
+        still, again = ref(own), replace(own)
         return {
-            name: count_grid(joined_grid(own, known), partial(item_grid, own, known))
+            name: count_grid(
+                joined_grid(own, known),
+                lambda known=known: item_grid(still() or again, known),  # type: ignore[misc]
+            )
             for name, known in own.benchmarks.items()
         }
 

@@ -6,7 +6,9 @@ for each row, such as an array of places, needs as much as all answers.
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -16,13 +18,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.answers.engine_frames import OpenAnswers, batches, open_pairs
+from fairstats.answers.engine_frames import OpenAnswers, batches, open_answers, open_pairs
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.comparisons.ranked_items import rank_items
+from fairstats.comparisons.ranking import rank_boards
 from fairstats.counts import grid as grids
 from fairstats.counts.grid import item_grid
 from fairstats.counts.outcomes import outcomes_of
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.specifications import sensitivity_of
 from fairstats.screening import answer_sheets
+from fairstats.screening.screen import screen_opened
 from tests.make_answers import make_answers
 
 MODELS, ITEMS = 40, 1000
@@ -89,3 +95,29 @@ def test_panels_of_items_need_few_bytes_per_row(
 
     # The items of all answers are numbered before the first panel.
     assert bytes_per_row(lambda: next(next(answer_sheets.read_panels(opened, None)))) < 10
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+def test_open_answers_are_freed_with_the_last_name(engine: str, in_engine: Callable[..., Any]):
+    """Verifying a release compares and draws afterwards, for which the memory is needed."""
+    opened = open_answers(in_engine(make_answers(["AA", "AB", "BA"] * 10), engine))
+    gc.disable()
+    try:
+        for compute in (analyze, rank_boards, screen_opened):
+            compute(opened)
+        sensitivity_of(opened, None, 0.05, opened.benchmarks)
+        freed = weakref.ref(opened)
+        del opened
+        assert freed() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+def test_items_of_outcomes_can_be_read_after_their_answers(
+    engine: str, in_engine: Callable[..., Any]
+):
+    kept = open_answers(in_engine(make_answers(["AA", "AB"]), engine))
+    known = next(iter(kept.benchmarks.values()))
+    alone = outcomes_of(open_answers(kept.frame.to_native()))[known.name]
+    assert alone.by_item().item_names.tolist() == item_grid(kept, known).item_names.tolist()
