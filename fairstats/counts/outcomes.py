@@ -196,19 +196,24 @@ class Outcomes(Once):
             should += times * np.maximum(whole, asked)
         return without, should
 
-    @cached_property
+    @property
     def with_unasked(self) -> Outcomes:
         """Return the outcomes with items that were not asked as missing for both groups.
 
         With several samples, an item has several pairs, whether or not it was asked.
         """
-        return count_grid(with_unasked(self.grid)) if self.unasked[0].any() else self
+        # Outcomes that kept themselves would be freed late.
+        return self.once(_with_unasked) if self.unasked[0].any() else self
 
     def completed(self, extreme: Mapping[str, str]) -> Outcomes:
         """Return the outcomes in an extreme completion, one of `EXTREMES`, items not asked too."""
         whole, moved = self.with_unasked, moved_to(extreme)
         clusters = {at: (cells @ moved, many) for at, (cells, many) in whole.clusters.items()}
         return replace(whole, patterns=whole.patterns @ moved, clusters=clusters)
+
+
+def _with_unasked(outcomes: Outcomes) -> Outcomes:
+    return count_grid(with_unasked(outcomes.grid))
 
 
 def moved_to(extreme: Mapping[str, str]) -> IntArray:

@@ -97,10 +97,20 @@ def test_panels_of_items_need_few_bytes_per_row(
     assert bytes_per_row(lambda: next(next(answer_sheets.read_panels(opened, None)))) < 10
 
 
+@pytest.mark.parametrize("asked", [1, 0.5])
 @pytest.mark.parametrize("engine", ["pandas", "duckdb"])
-def test_open_answers_are_freed_with_the_last_name(engine: str, in_engine: Callable[..., Any]):
+def test_open_answers_are_freed_with_the_last_name(
+    engine: str, asked: float, demo: Benchmark, in_engine: Callable[..., Any]
+):
     """Verifying a release compares and draws afterwards, for which the memory is needed."""
-    opened = open_answers(in_engine(make_answers(["AA", "AB", "BA"] * 10), engine))
+    answers = make_answers(["AA", "AB", "BA"] * 10)
+    keys = dict(zip(answers["item_id"], answers["answer_key"], strict=True))
+    listed = {
+        f"{item}{more}": key for item, key in keys.items() for more in ("", "x")[: int(1 / asked)]
+    }
+    benchmark = replace(demo, name="listed", title="Listed", answer_keys=listed)
+    opened = open_answers(in_engine(answers.assign(benchmark="listed"), engine), [benchmark])
+    kept = weakref.ref(outcomes_of(opened)["listed"])
     gc.disable()
     try:
         for compute in (analyze, rank_boards, screen_opened):
@@ -108,7 +118,7 @@ def test_open_answers_are_freed_with_the_last_name(engine: str, in_engine: Calla
         sensitivity_of(opened, None, 0.05, opened.benchmarks)
         freed = weakref.ref(opened)
         del opened
-        assert freed() is None
+        assert (freed(), kept()) == (None, None)
     finally:
         gc.enable()
 
