@@ -129,7 +129,7 @@ class ReleaseInputs:
         """Return the answers as a data frame, in memory or in an engine."""
         return self.answers if isinstance(self.answers, pd.DataFrame) else self.answers.frame
 
-    @property
+    @cached_property
     def units(self) -> pd.DataFrame:
         """Return `UNIT_COLUMNS` of each answer set."""
         if isinstance(self.answers, pd.DataFrame):
