@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, keyword
-from fairstats._lib.processes import give_memory_back
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
@@ -27,12 +25,11 @@ from fairstats.publishing.publish import (
     library_versions,
     write_changes,
     write_documents,
-    write_inputs,
 )
 from fairstats.ratings.rubrics import copy_rubrics
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.manifest import TAKE_AGAIN, file_problems, read_manifest
-from fairstats.release.tables import TABLES, ReleaseInputs, write_table
+from fairstats.release.tables import TABLES, write_table
 from fairstats.report.site_pages import SEARCH_INDEX, page_files
 from fairstats.report.site_settings import OWN_PAGES, read_pages
 
@@ -48,7 +45,7 @@ _ROUNDING = 1e-15
 
 
 def copy_problems(
-    release: Release, inputs: list[ReleaseInputs], manifest: dict[str, Any], *, pages: bool
+    release: Release, manifest: dict[str, Any], again: Path, *, pages: bool
 ) -> tuple[list[Problem], list[str]]:
     """Compare the files of a release with those that publishing makes from its tables.
 
@@ -56,10 +53,10 @@ def copy_problems(
     ----------
     release : Release
         A release with correct hashes and recomputed tables.
-    inputs : list of ReleaseInputs
-        The inputs of its tables; taken out of the list, and freed before pages are drawn.
     manifest : dict
         Its manifest.
+    again : Path
+        A folder with the inputs of the tables, written again; the other files are added to it.
     pages : bool
         Whether to draw its pages.
 
@@ -74,31 +71,26 @@ def copy_problems(
     if problems:
         return problems, []
     said: list[str] = []
-    with temporary_folder("verify") as again:
-        (again / DOWNLOADS).mkdir()
-        write_inputs(inputs.pop(), Release(again))
-        give_memory_back()
-        for name in TABLES:
-            # Not the release itself, which would keep the table.
-            write_table(Release(release.path).table(name), again / DOWNLOADS, name)
-        problems += _write_changes(release, manifest, again)
-        copy_benchmarks(release.benchmarks, again / "benchmarks")
-        copy_rubrics(release.rubrics, again / "rubrics")
-        write_documents(release, again)
-        if (release.path / OWN_PAGES).is_dir():
-            own = read_pages(release.path / OWN_PAGES)
-            own.write(again / OWN_PAGES)
-            # A style sheet can hide a column or write into a cell; an image can hold a sentence.
-            if own.files:
-                names = ", ".join(own.files)
-                said = [f"not checked: what the publisher states or hides in {names}"]
-        found, notes = _compare(release, manifest, again, None)
-        problems += found
-        if pages and not problems:
-            # Quarto's pages are compared with Quarto's if it is installed.
-            quarto = manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
-            drawn_by = draw_pages(release, again, "quarto" if quarto else "builtin")
-            problems, notes = _compare(release, manifest, again, drawn_by)
+    for name in TABLES:
+        write_table(release.table(name), again / DOWNLOADS, name)
+    problems += _write_changes(release, manifest, again)
+    copy_benchmarks(release.benchmarks, again / "benchmarks")
+    copy_rubrics(release.rubrics, again / "rubrics")
+    write_documents(release, again)
+    if (release.path / OWN_PAGES).is_dir():
+        own = read_pages(release.path / OWN_PAGES)
+        own.write(again / OWN_PAGES)
+        # A style sheet can hide a column or write into a cell; an image can hold a sentence.
+        if own.files:
+            names = ", ".join(own.files)
+            said = [f"not checked: what the publisher states or hides in {names}"]
+    found, notes = _compare(release, manifest, again, None)
+    problems += found
+    if pages and not problems:
+        # Quarto's pages are compared with Quarto's if it is installed.
+        quarto = manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
+        drawn_by = draw_pages(release, again, "quarto" if quarto else "builtin")
+        problems, notes = _compare(release, manifest, again, drawn_by)
     return problems, [*notes, *said, *_declared_otherwise(release)]
 
 

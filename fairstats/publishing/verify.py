@@ -19,6 +19,7 @@ from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing.inputs import overruling_problems
+from fairstats.publishing.publish import write_inputs
 from fairstats.publishing.remade_files import copy_problems, refuse_hidden_columns, table_problems
 from fairstats.publishing.site_folder import has_statements, site_problems
 from fairstats.ratings.table import check_ratings, no_ratings
@@ -291,25 +292,25 @@ def _verified(path: Path, *, pages: bool) -> Verification:
     if not any(_is_read(path, Path(problem.path)) for problem in problems):
         intact = not problems
         try:
-            with temporary_folder("answers") as store:
+            with temporary_folder("answers") as store, temporary_folder("verify") as again:
                 release = Release(path)
                 of = _inputs(release, manifest, store)
                 tables = tables_of(of)
                 # A copy, without what was counted for the tables.
-                inputs = [replace(of)]
-                del of
+                of = replace(of)
                 give_memory_back()
-                rows, figures = _compared(release, inputs[0], tables)
+                rows, figures = _compared(release, of, tables)
                 problems += figures
                 if not figures:
                     problems += overruling_problems(
-                        inputs[0], release.screening, release.overruled, str(path / MANIFEST)
+                        of, release.screening, release.overruled, str(path / MANIFEST)
                     )
                 if intact and not figures:
-                    # Another one: this has read all tables.
-                    release = Release(path)
+                    write_inputs(of, Release(again))
+                    # Pages are drawn from the tables alone.
+                    del of
                     give_memory_back()
-                    copies, notes = copy_problems(release, inputs, manifest, pages=pages)
+                    copies, notes = copy_problems(release, manifest, again, pages=pages)
                     problems += copies
         except InputError as error:
             problems += error.problems
@@ -419,7 +420,6 @@ def _compared(
     problems: list[Problem] = []
     rows = {}
     for name in TABLES:
-        # The release keeps its own table, so both are in memory only now.
         found = tables.pop(name)
         rows[name] = len(found)
         problems += table_problems(release, name, found, TABLES[name].keys)
