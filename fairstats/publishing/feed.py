@@ -21,6 +21,7 @@ from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.estimates.eligibility import ALONE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import RELEASES, Release
+from fairstats.report.notes import flags_of, selected_runs
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 
 #: The file name of the feed at the root of a site.
@@ -206,7 +207,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
         attributes of each verdict. If all have the same verdict other than "disparity", it gives
         the verdict alone. An inconclusive verdict has its reason, if there is one; "equivalent" has
         the margin, and states if there is a caution. A model without a rank on any board is "not
-        ranked".
+        ranked". Questions of screening are counted, and runs that were chosen among several are
+        named.
 
     Raises
     ------
@@ -238,6 +240,12 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     ranks = ranks[~ranks["method_note"].fillna("").str.startswith(ALONE)]
     if len(ranks) and ranks["rank"].isna().all():
         message += f"; {UNRANKED}"
+    questions = flags_of(release.screening[release.screening["model"] == model])
+    if len(questions):
+        message += f"; screening has {counted(len(questions), 'question')}"
+    sent = release.submissions
+    if len(selected_runs(sent[sent["model"] == model])):
+        message += "; chosen among several runs"
     return {
         "schemaVersion": 1,
         "label": f"fairstats {release.name}",
