@@ -203,12 +203,12 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names the
-        attributes of each verdict. If all have the same verdict other than "disparity", it gives
-        the verdict alone. An inconclusive verdict has its reason, if there is one; "equivalent" has
-        the margin, and states if there is a caution. A model without a rank on any board is "not
-        ranked". Questions of screening are counted, and runs that were chosen among several are
-        named.
+        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The label names the benchmarks
+        and the hashes of their declarations. The message names the attributes of each verdict. If
+        all have the same verdict other than "disparity", it gives the verdict alone. An
+        inconclusive verdict has its reason, if there is one; "equivalent" has the margin, and
+        states if there is a caution. A model without a rank on any board is "not ranked". Questions
+        of screening are counted, and runs that were chosen among several are named.
 
     Raises
     ------
@@ -248,11 +248,18 @@ def badge(release: Release, model: str) -> dict[str, Any]:
         message += "; chosen among several runs"
     return {
         "schemaVersion": 1,
-        "label": f"fairstats {release.name}",
+        "label": ", ".join([f"fairstats {release.name}", *_declarations(release, model)]),
         "message": message,
         "color": _COLOURS.get(first, DIM).removeprefix("#"),
         "labelColor": INK.removeprefix("#"),
     }
+
+
+def _declarations(release: Release, model: str) -> list[str]:
+    """Return the title and hash of each benchmark that the model answered."""
+    names = release.estimates.loc[release.estimates["model"] == model, "benchmark"].unique()
+    asked = [release.benchmarks[name] for name in sorted(names)]
+    return [f"{benchmark.title} {benchmark.hash}" for benchmark in asked]
 
 
 def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:

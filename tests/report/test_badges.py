@@ -149,7 +149,8 @@ def test_badge_has_the_format_of_shields_io(release):
     # It refuses a badge with unknown keys, or without a text.
     assert list(found) == ["schemaVersion", "label", "message", "color", "labelColor"]
     assert found["schemaVersion"] == 1
-    assert found["label"] == "fairstats 2026.11"
+    demo = load_benchmark("demo")
+    assert found["label"] == f"fairstats 2026.11, {demo.title} {demo.hash}"
     assert found["message"] == "inconclusive"
     for colour in (found["color"], found["labelColor"]):
         assert re.fullmatch("[0-9a-f]{6}", colour)
