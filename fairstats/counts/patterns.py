@@ -202,8 +202,10 @@ class GroupAnswers:
     def letters(self, group: int) -> IntArray:
         """Return how often each option was chosen for a group, (rows, options)."""
         answers = self.answers_of(group)
-        options = range(len(self.grid.options))
-        return np.stack([(answers == option).sum(axis=1) for option in options], axis=1)
+        counts = np.zeros((len(answers), len(self.grid.options)), dtype=np.int64)
+        for option in range(counts.shape[1]):
+            counts[:, option] = (answers == option).sum(axis=1)
+        return counts
 
     def cells(self, a: int, b: int, copies: IntArray | None = None) -> IntArray:
         """Count the outcome patterns of two groups' answers, weighted, (rows, 11).

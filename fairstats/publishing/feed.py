@@ -21,6 +21,7 @@ from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.estimates.eligibility import ALONE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import RELEASES, Release
+from fairstats.report.notes import flags_of, selected_runs
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 
 #: The file name of the feed at the root of a site.
@@ -202,11 +203,12 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names the
-        attributes of each verdict. If all have the same verdict other than "disparity", it gives
-        the verdict alone. An inconclusive verdict has its reason, if there is one; "equivalent" has
-        the margin, and states if there is a caution. A model without a rank on any board is "not
-        ranked".
+        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The label names the benchmarks
+        and the hashes of their declarations. The message names the attributes of each verdict. If
+        all have the same verdict other than "disparity", it gives the verdict alone. An
+        inconclusive verdict has its reason, if there is one; "equivalent" has the margin, and
+        states if there is a caution. A model without a rank on any board is "not ranked". Questions
+        of screening are counted, and runs that were chosen among several are named.
 
     Raises
     ------
@@ -238,13 +240,26 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     ranks = ranks[~ranks["method_note"].fillna("").str.startswith(ALONE)]
     if len(ranks) and ranks["rank"].isna().all():
         message += f"; {UNRANKED}"
+    questions = flags_of(release.screening[release.screening["model"] == model])
+    if len(questions):
+        message += f"; screening has {counted(len(questions), 'question')}"
+    sent = release.submissions
+    if len(selected_runs(sent[sent["model"] == model])):
+        message += "; chosen among several runs"
     return {
         "schemaVersion": 1,
-        "label": f"fairstats {release.name}",
+        "label": ", ".join([f"fairstats {release.name}", *_declarations(release, model)]),
         "message": message,
         "color": _COLOURS.get(first, DIM).removeprefix("#"),
         "labelColor": INK.removeprefix("#"),
     }
+
+
+def _declarations(release: Release, model: str) -> list[str]:
+    """Return the title and hash of each benchmark that the model answered."""
+    names = release.estimates.loc[release.estimates["model"] == model, "benchmark"].unique()
+    asked = [release.benchmarks[name] for name in sorted(names)]
+    return [f"{benchmark.title} {benchmark.hash}" for benchmark in asked]
 
 
 def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:

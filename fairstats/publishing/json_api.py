@@ -21,6 +21,12 @@ from fairstats.estimates.table import PRIMARY_TESTS
 from fairstats.metrics.registry import METRICS
 from fairstats.publishing.feed import badge
 from fairstats.release.contents import Board, Release
+from fairstats.report.notes import (
+    flag_notes,
+    screening_of,
+    selection_notes,
+    submissions_of,
+)
 
 #: The version of both documents. A minor version adds fields; a major one changes or removes them.
 SCHEMA_VERSION = "1.1"
@@ -149,8 +155,10 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         ],
         "answer_sets": [
             {key: value for key, value in entry.items() if key != "model"}
+            | {"declaration": board.benchmark.basis(), "notes": _notes(release, board, model)}
             for entry in release.manifest["answers"]
-            if entry["model"] == model
+            for board in release.boards
+            if entry["model"] == model and entry in release.answers_of(board, model)
         ],
         "estimates": _records(release.estimates, release.estimates["model"] == model),
         "ranks": _records(release.ranks, release.ranks["model"] == model),
@@ -248,9 +256,16 @@ def _row(release: Release, board: Board, model: str) -> Record:
         "selected_items_reason": reason,
         "answers": sum(entry["answers"] for entry in asked),
         "answers_missing": sum(entry["missing"] for entry in asked),
+        "notes": _notes(release, board, model),
         "accuracy": _accuracy(estimates, board.benchmark),
         "pairs": list(_pairs(estimates, board.benchmark)),
     }
+
+
+def _notes(release: Release, board: Board, model: str) -> list[str]:
+    """Return what the leaderboard notes on how a model's answers were made and chosen."""
+    questions = flag_notes(screening_of(release, board, model), release.overruled)
+    return questions + selection_notes(submissions_of(release, board, model))
 
 
 def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:

@@ -704,6 +704,18 @@ def test_grid_keeps_scores_in_order(declare):
     assert item_grid(opened, score).hits.max() == 0
 
 
+@pytest.mark.parametrize("kind", ["level", "score"])
+def test_figures_of_several_samples_without_any_answer_are_unknown(kind, declare):
+    keys = "item_id,answer_key\nitem-0,1\nitem-1,2\n"
+    own = declare(kind, keys=keys, keys_file='keys_file = "keys.csv"')
+    columns = {"answer_key": ["1", "1", "2", "2"]}
+    runs = [answers_to(own, ["--", "--"], sample=s, **columns) for s in range(2)]
+    table = analyze(pd.concat(runs), benchmarks=[own])
+    judged = table[table["metric"].isin(DIFFERENCES)]
+    assert len(judged)
+    assert judged["estimate"].isna().all()
+
+
 def test_runs_that_differ_more_than_the_groups_are_named(declare):
     level = declare("level")
     runs = [answers_to(level, [f"{run}{run}"] * 30, sample=run - 1) for run in (1, 2, 3, 4)]

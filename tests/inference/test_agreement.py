@@ -11,6 +11,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from statsmodels.stats import inter_rater
 
 from fairstats.inference.agreement import COEFFICIENTS, agreement
@@ -231,13 +232,21 @@ def test_statsmodels_gives_the_same_for_equally_many_ratings(name, method):
     assert FUNCTIONS[name](ratings).estimate == pytest.approx(library, abs=1e-12)
 
 
+def test_limits_of_percent_agreement_cover_it_if_few_items_disagree():
+    n, share = 30, 0.885
+    found = [agreement([[0, 0]] * same + [[0, 1]] * (n - same), "percent") for same in range(n + 1)]
+    covers = [one.ci_low <= share <= one.ci_high for one in found]
+    # The percentile bootstrap covers in 85%.
+    assert scipy.stats.binom.pmf(range(n + 1), n, share) @ covers > 0.94
+
+
 def test_percent_and_randolph_are_means_over_items():
     ratings = binary(np.random.default_rng(4), 60, 3)
     shares = [np.mean([a == b, a == c, b == c]) for a, b, c in ratings]
-    expected = bounded_mean_interval(shares, method="percentile")
+    expected = bounded_mean_interval(shares)
     found = agreement(ratings, "percent")
     assert limits(found) == (float(expected.ci_low), float(expected.ci_high))
-    assert found.method == "bootstrap percentile, exact"
+    assert found.method == "bootstrap bca, exact"
     kappa = agreement(ratings, "randolph")
     assert limits(kappa) == pytest.approx((2 * found.ci_low - 1, 2 * found.ci_high - 1))
 

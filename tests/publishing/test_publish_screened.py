@@ -12,7 +12,9 @@ import pytest
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import write_answers
+from fairstats.publishing.feed import badge
 from fairstats.publishing.inputs import blocked_sets
+from fairstats.publishing.json_api import leaderboard_document, model_document
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
@@ -21,6 +23,7 @@ from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
 from fairstats.report.notes import (
     flag_notes,
+    flags_of,
     screening_of,
     screening_summary,
 )
@@ -74,6 +77,24 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     # In the charts and the table.
     assert len(re.findall(r"( †)? ‡</a>", page)) > 3
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+
+
+def test_badge_and_documents_have_the_questions_and_the_reason(refusing, moved_rows, tmp_path):
+    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
+    release = Release(made.path)
+    (board,) = release.boards
+    questions = flag_notes(screening_of(release, board, "other"), release.overruled)
+    rows = {row["model"]: row for row in leaderboard_document(release)["boards"][0]["rows"]}
+    assert rows["other"]["notes"] == questions
+    assert f"The publisher states: “{REASON[:-1]}”." in " ".join(questions)
+    (own,) = model_document(release, "other")["answer_sets"]
+    assert own["notes"] == questions
+    assert own["declaration"] == board.benchmark.basis()
+    assert re.search(r"; screening has \d+ questions?$", badge(release, "other")["message"])
+    asked = set(flags_of(screening_of(release, board))["model"])
+    for model in set(release.models) - asked:
+        assert rows[model]["notes"] == []
+        assert "screening" not in badge(release, model)["message"]
 
 
 def test_page_of_the_model_states_questions_that_are_too_many_for_the_leaderboard(

@@ -25,7 +25,9 @@ from fairstats.publishing.board_repository import (
     create_submission,
     present_answers,
 )
+from fairstats.publishing.feed import badge
 from fairstats.publishing.inputs import blocked_sets
+from fairstats.publishing.json_api import leaderboard_document
 from fairstats.publishing.publish import publish
 from fairstats.publishing.submission_check import check_submission
 from fairstats.publishing.verify import verify
@@ -517,6 +519,9 @@ def test_release_has_the_record_and_pages_show_it(board, benchmark, honest, tmp_
     page = drawn_text(show_leaderboard, release)
     note = f"§ “{model}”: one of 5 complete runs, chosen by the submitter (“Smallest gap”)."
     assert note in page
+    rows = {one["model"]: one for one in leaderboard_document(release)["boards"][0]["rows"]}
+    assert note.removeprefix("§ ") in " ".join(rows[model]["notes"])
+    assert badge(release, model)["message"].endswith("; chosen among several runs")
     assert "Who sent these answers?" in page
     assert page.count("added by the publisher") == 4
     model_page = drawn_text(show_model, release, release.slugs[model])
