@@ -28,6 +28,7 @@ from fairstats.counts.patterns import pooled_attributes
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
+from fairstats.report.notes import flags_of, screening_of
 from fairstats.report.words import (
     difference_name,
     gap_name,
@@ -163,12 +164,15 @@ class Findings:
         The models that the sentences are about, if not those that could be ranked.
     prompted : bool
         Whether to name the prompt.
+    questioned : frozenset of str
+        The models whose answers screening asks about.
     """
 
     board: Board
     alpha: float
     about: tuple[str, ...] = ()
     prompted: bool = True
+    questioned: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> Kind:
@@ -618,7 +622,7 @@ class Findings:
                 "best" if len(best) == 1 else "several",
                 best=listed(map(quoted, best), "or") if len(best) <= _MOST_BEST else many,
                 and_last=f" and {quoted(last[0])} the largest" if len(last) == 1 else "",
-                hidden=self._hidden(best),
+                hidden=self._hidden(best) + self._asked_about(best),
             ),
         )
         rest = ranked[~ranked["model"].isin(best) & (ranked["rank_high"] > ranked["rank_low"])]
@@ -626,6 +630,13 @@ class Findings:
             row = rest.loc[(rest["rank_high"] - rest["rank_low"]).astype(int).idxmax()]
             ranks = f"{ordinal(int(row['rank_low']))} to {ordinal(int(row['rank_high']))}"
             yield "Not sure", self._say("sure", "rest", model=quoted(row["model"]), ranks=ranks)
+
+    def _asked_about(self, best: list[str]) -> str:
+        """State that screening asks about one of the best models: its rank may not be its own."""
+        asked = [model for model in best if model in self.questioned]
+        if not asked or len(best) > _MOST_BEST:
+            return ""
+        return self._say("sure", "asked", models=listed(map(quoted, asked)))
 
     def _hidden(self, best: list[str]) -> str:
         """State what missing answers could hide: a model that refuses makes its gap small."""
@@ -658,7 +669,8 @@ def unknown_in_practice(benchmark: Benchmark) -> str:
 def findings(board: Board, release: Release) -> Findings:
     """Return the sentences of a board of a release."""
     named = prompted(release, board.benchmark.name)
-    return Findings(board, release.alpha, prompted=named)
+    questioned = frozenset(flags_of(screening_of(release, board))["model"])
+    return Findings(board, release.alpha, prompted=named, questioned=questioned)
 
 
 def ordinal(n: int) -> str:

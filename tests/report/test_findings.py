@@ -118,6 +118,13 @@ def test_models_of_one_rank_are_named_together(benchmark):
     assert re.search("of three models, “a” and “b” have the smallest .*: 8.0 points", read.figures)
 
 
+@pytest.mark.parametrize("asked", [(), ("one",), ("two",)])
+def test_a_question_about_the_best_model_stands_next_to_its_rank(benchmark, asked):
+    named = replace(found(benchmark, UNEVEN), questioned=frozenset(asked))
+    (best,) = (text for _, text in named.sure if "smallest" in text)
+    assert ("Screening" in best) == (asked == ("one",))
+
+
 def test_a_difference_of_crossed_groups_is_not_in_the_mean_that_ranks_models(benchmark):
     first, second = (0.01, OPEN, 0.4), (0.02, OPEN, 0.4)
     (hint,) = benchmark.varied
