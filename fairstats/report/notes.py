@@ -18,6 +18,7 @@ from fairstats._lib.formatting import (
     quoted,
     span,
 )
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
@@ -52,18 +53,17 @@ def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["flag"].isin(ASKING)]
 
 
-def flag_notes(rows: pd.DataFrame, overruled: Mapping[str, str]) -> list[str]:
+def flag_notes(rows: pd.DataFrame, overruled: Mapping[Unit, str]) -> list[str]:
     """Return a sentence for each flag, and why the publisher shows answers that were blocked."""
     # Answers that are blocked only because of others are published if they are not without them.
-    return [
-        f"{quoted(row['model'])}: {row['note']}"
-        + (
-            f" The publisher states: {_stated(overruled[row['model']])}."
-            if row["flag"] == "block" and row["model"] in overruled
-            else ""
-        )
-        for row in flags_of(rows).to_dict("records")
-    ]
+    notes = []
+    for row in flags_of(rows).to_dict("records"):
+        note = f"{quoted(row['model'])}: {row['note']}"
+        why = overruled.get(tuple(row[name] for name in UNIT_COLUMNS))
+        if row["flag"] == "block" and why is not None:
+            note += f" The publisher states: {_stated(why)}."
+        notes.append(note)
+    return notes
 
 
 def screening_summary(rows: pd.DataFrame) -> str:

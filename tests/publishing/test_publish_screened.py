@@ -95,25 +95,26 @@ def test_blocked_answers_that_nobody_overruled_fail_verification(
     refusing, moved_rows, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as edited:
-        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: {})
+        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: [])
         publish(moved_rows, release="1", out=tmp_path / "site")
     (problem,) = problems_of(tmp_path / "site")
     assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")
     assert problem.value == "other"
     assert "item_alignment (" in problem.message
     assert "did not overrule this" in problem.message
-    assert "overrules this model" in problem.remedy
+    assert "overrules these" in problem.remedy
 
 
 def test_overruled_model_without_blocked_answers_fails_verification(refusing, moved_rows, tmp_path):
     made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     path = made.path / "manifest.json"
     manifest = json.loads(path.read_text())
-    assert manifest["overruled"] == {"other": REASON}
-    path.write_text(json.dumps(manifest | {"overruled": {"other": REASON, "right": REASON}}))
+    (own,) = manifest["overruled"]
+    assert (own["model"], own["reason"]) == ("other", REASON)
+    path.write_text(json.dumps(manifest | {"overruled": [own, own | {"model": "right"}]}))
     (problem,) = problems_of(made.path)
     assert (problem.column, problem.value) == ("overruled", "right")
-    assert "has no blocked answers" in problem.message
+    assert "are not blocked" in problem.message
 
 
 def problems_of(path) -> list[Problem]:
@@ -137,7 +138,8 @@ def test_file_of_models_overrules_too(refusing, moved_rows, tmp_path):
     lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked(moved_rows).items())
     models.write_text(f"[overrule]\n{''.join(lines)}")
     made = publish(moved_rows, release="1", out=tmp_path / "site", models=models)
-    assert Release(made.path).overruled == blocked(moved_rows)
+    overruled = Release(made.path).overruled
+    assert {model: why for (*_, model, _), why in overruled.items()} == blocked(moved_rows)
     models.write_text(f'{models.read_text()}right = "No block."\n')
     with pytest.raises(InputError, match=r"'right': has no blocked answers.*under \[overrule\]"):
         publish(moved_rows, release="2", out=tmp_path / "site", models=models)
@@ -153,7 +155,8 @@ def test_reason_must_be_a_printable_sentence(refusing, moved_rows, tmp_path, rea
 
 def rows_with(*flags: str) -> pd.DataFrame:
     """Checks of one answer set with these flags."""
-    return pd.DataFrame({"flag": flags, "note": "A note.", "model": "m"})
+    unit = {"benchmark": "b", "benchmark_version": "1", "model": "m", "strategy": "plain"}
+    return pd.DataFrame({"flag": flags, "note": "A note.", **unit})
 
 
 def test_result_of_screening_in_words(snapshot):
