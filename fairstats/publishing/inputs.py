@@ -383,8 +383,9 @@ def _not_overruled(
     rest = blocked[open_]
     if len(rest) < len(blocked) and len(rest):
         left_out = blocked.loc[~open_, "model"]
-        again = blocked_sets(screen_opened(of.without_models(left_out), whole=True).to_frame())
-        rest = rest[rest["model"].isin(left_out) | _units(rest).isin(_units(again))]
+        others = of.without_models(left_out)
+        again = screen_opened(others, whole=True, successors=of.successors).to_frame()
+        rest = rest[rest["model"].isin(left_out) | _units(rest).isin(_units(blocked_sets(again)))]
     return [
         (
             str(row["model"]),

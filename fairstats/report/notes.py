@@ -23,7 +23,7 @@ from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable, written_table
-from fairstats.screening.findings import ASKING
+from fairstats.screening.findings import ASKING, DECLARED
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -54,10 +54,13 @@ def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def flag_notes(rows: pd.DataFrame, overruled: Mapping[Unit, str]) -> list[str]:
-    """Return a sentence for each flag, and why the publisher shows answers that were blocked."""
+    """Return a sentence for each flag, and why the publisher shows answers that were blocked.
+
+    Agreement with a declared relative is noted too, though it asks for nothing.
+    """
     # Answers that are blocked only because of others are published if they are not without them.
     notes = []
-    for row in flags_of(rows).to_dict("records"):
+    for row in rows[rows["flag"].isin([*ASKING, DECLARED])].to_dict("records"):
         note = f"{quoted(row['model'])}: {row['note']}"
         why = overruled.get(tuple(row[name] for name in UNIT_COLUMNS))
         if row["flag"] == "block" and why is not None:

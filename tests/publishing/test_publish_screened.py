@@ -25,6 +25,8 @@ from fairstats.report.notes import (
     screening_summary,
 )
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
+from tests.screening.frauds import copied
+from tests.submission_files import benchmark_for_submissions, honest_sets
 
 REASON = "Rows of <another> run."
 
@@ -151,6 +153,37 @@ def test_reason_must_be_a_printable_sentence(refusing, moved_rows, tmp_path, rea
     with pytest.raises(InputError, match="must be a reason of 1 to 500 printable characters"):
         publish(moved_rows, release="1", out=tmp_path / "site", overrule=named)
     assert not (tmp_path / "site").exists()
+
+
+def test_page_of_a_declared_successor_notes_what_it_shares(
+    refusing, benchmark_file, tmp_path, drawn_text
+):
+    benchmark = benchmark_for_submissions(benchmark_file)
+    sets = honest_sets(benchmark)
+    made = copied(0.9)(sets[0], sets[1], benchmark, np.random.default_rng(3)).assign(model="tuned")
+    path = write_answers(pd.concat([made, *sets[1:]], ignore_index=True), tmp_path / "in.parquet")
+    models, older = tmp_path / "models.toml", sets[1]["model"].iloc[0]
+    models.write_text(f'[models.tuned]\nsuccessor_of = "{older}"\n')
+    pages = {}
+    for name, declared in (("1", None), ("2", models)):
+        made = publish(
+            path,
+            release=name,
+            out=tmp_path / f"site-{name}",
+            models=declared,
+            benchmarks=[benchmark],
+        )
+        release = Release(made.path)
+        pages[name] = [
+            drawn_text(show_leaderboard, release),
+            drawn_text(show_model, release, "tuned"),
+            " ".join(limitations(release, "tuned")),
+        ]
+        assert not any(found.problems for found in verify(made.path, pages=False))
+    assert ["fine-tuned" in page for page in pages["1"]] == [True] * 3
+    assert ["fine-tuned" in page for page in pages["2"]] == [False] * 3
+    assert ["declared as related" in page for page in pages["2"]] == [False, True, True]
+    assert "‡" not in pages["2"][0]
 
 
 def rows_with(*flags: str) -> pd.DataFrame:
