@@ -73,7 +73,7 @@ def screening_summary(rows: pd.DataFrame) -> str:
     """State how many checks were made and how many flags they gave; empty without any check."""
     if rows.empty:
         return ""
-    checked, flags = _checked(rows), len(flags_of(rows))
+    checked, flags = rows["flag"] != "not_checked", len(flags_of(rows))
     asks = "no question" if not flags else counted(flags, "question")
     text = (
         f"In {counted(int(checked.sum()), 'check')} of how the answers were made, screening has "
@@ -85,10 +85,6 @@ def screening_summary(rows: pd.DataFrame) -> str:
         were = "check was" if missing == 1 else "checks were"
         text += f" {capital(number_word(missing))} more {were} not possible."
     return text
-
-
-def _checked(rows: pd.DataFrame) -> pd.Series:
-    return rows["flag"] != "not_checked"
 
 
 #: What a submitter without an interest in the result writes.

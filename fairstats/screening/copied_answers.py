@@ -229,10 +229,9 @@ def _is_one_file(one: Sheet, two: Sheet, panel: Panel) -> bool:
     """
     correct = panel.layout.correct(one)
     usual = correct.sum(axis=0) > one.answered.sum(axis=0) / 2
-    alike = _varies(one, one.answered & ~correct & usual)
-    alike &= (one.letters == two.letters).all(axis=1)
-    enough = np.count_nonzero(alike) >= SAME_FILE_ITEMS
-    return bool(enough and _share_of_same(one, two) >= SAME_FILE_ALL)
+    same = (one.letters == two.letters).all(axis=1)
+    alike = np.count_nonzero(same & _varies(one, one.answered & ~correct & usual))
+    return alike >= SAME_FILE_ITEMS and _share_of_same(one, two) >= SAME_FILE_ALL
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:

@@ -198,13 +198,14 @@ def test_change_of_adjusted_figures_alone_is_stated(tmp_path, drawn):
     second = undrawn(first[first["model"] == "One"], tmp_path, release="2")
     (change,) = (one for one in changes_in(second) if one.model == "One")
     assert set(change.figures) == {"family"}
-    assert change.clauses[-1].startswith("changed figures: ")
-    assert change.clauses[-1].endswith(" (p or detectable difference adjusted for other tests)")
+    *_, last = change.clauses()
+    assert last.startswith("changed figures: ")
+    assert last.endswith(" (p or detectable difference adjusted for other tests)")
     table, _, _ = drawn(show_releases, second).partition("<details>")
-    assert change.clauses[-1] in table
+    assert last in table
     only = replace(change, facts=changed("One", "same").facts)
     assert only.matters
-    assert only.text == f"the same answers; {change.clauses[-1]}"
+    assert only.text == f"the same answers; {last}"
 
 
 def test_difference_of_releases_begins_with_verdicts_and_counts_figures():

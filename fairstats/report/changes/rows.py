@@ -360,14 +360,10 @@ class SetChange:
     @property
     def text(self) -> str:
         """Return the changes as clauses, e.g. ``"new answers; rank 3 of 12 → 2 of 13"``."""
-        return "; ".join(self.clauses)
+        return "; ".join(self.clauses())
 
-    @property
-    def clauses(self) -> tuple[str, ...]:
-        """Return what changed, that of the answers first."""
-        return tuple(self._clauses())
-
-    def _clauses(self) -> Iterator[str]:
+    def clauses(self) -> Iterator[str]:
+        """Yield what changed, that of the answers first."""
         yield _ANSWERS.get(self.change, "other answers")
         if self.change in (NEW, GONE):
             return
