@@ -334,7 +334,7 @@ class Panel(Memo):
 
 
 def read_panels(
-    opened: OpenAnswers, against: OpenAnswers | None, successors: Mapping[str, str]
+    opened: OpenAnswers, against: OpenAnswers | None, successors: Mapping[str, str] | None = None
 ) -> Iterator[Iterator[Panel]]:
     """Yield the panels of each benchmark version among the answers, in order.
 
@@ -346,10 +346,11 @@ def read_panels(
         The answers to screen.
     against : OpenAnswers or None
         Answers from which to estimate the usual ones; by default those to screen.
-    successors : mapping of str to str
+    successors : mapping of str to str, optional
         The older model of each newer one, as declared.
     """
-    lines = _lines({fold_name(newer): fold_name(older) for newer, older in successors.items()})
+    older = {fold_name(one): fold_name(before) for one, before in (successors or {}).items()}
+    lines = _lines(older)
     for name, benchmark in sorted(opened.benchmarks.items()):
         own, trusted = item_grid(opened, benchmark), None
         if against is not None and name in against.benchmarks:
@@ -357,8 +358,7 @@ def read_panels(
         for version in own.units["benchmark_version"].unique():
             of_version = _of_version(own, version)
             usual = None if trusted is None else _of_version(trusted, version)
-            for_each = _panels(benchmark, version, of_version, usual, alone=against is None)
-            yield (replace(panel, lines=lines) for panel in for_each)
+            yield _panels(benchmark, version, of_version, usual, lines, alone=against is None)
 
 
 def _lines(older: Mapping[str, str]) -> dict[str, str]:
@@ -373,7 +373,13 @@ def _lines(older: Mapping[str, str]) -> dict[str, str]:
 
 
 def _panels(
-    benchmark: Benchmark, version: str, own: Grid, usual: Grid | None, *, alone: bool
+    benchmark: Benchmark,
+    version: str,
+    own: Grid,
+    usual: Grid | None,
+    lines: Mapping[str, str],
+    *,
+    alone: bool,
 ) -> Iterator[Panel]:
     """Yield the panels of one version; `alone` sets are compared with each other."""
     grids = [own] if usual is None else [usual, own]
@@ -386,7 +392,7 @@ def _panels(
         )
         reference = screened if alone else tuple(sheet for one in before for sheet in one)
         if screened:
-            yield Panel(part, screened, reference)
+            yield Panel(part, screened, reference, lines)
 
 
 def _of_version(grid: Grid, version: str) -> Grid:

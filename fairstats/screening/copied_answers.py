@@ -231,7 +231,7 @@ def _is_one_file(one: Sheet, two: Sheet, panel: Panel) -> bool:
     usual = correct.sum(axis=0) > one.answered.sum(axis=0) / 2
     same = (one.letters == two.letters).all(axis=1)
     alike = np.count_nonzero(same & _varies(one, one.answered & ~correct & usual))
-    return alike >= SAME_FILE_ITEMS and _share_of_same(one, two) >= SAME_FILE_ALL
+    return bool(alike >= SAME_FILE_ITEMS) and _share_of_same(one, two) >= SAME_FILE_ALL
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:

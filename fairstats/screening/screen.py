@@ -219,7 +219,7 @@ def screen_opened(
     shared = _shared_snapshots(opened, against)
     found = [
         (names, finding)
-        for panels in read_panels(opened, against, successors or {})
+        for panels in read_panels(opened, against, successors)
         for names, finding in _screen_version(panels, recorded, shared)
     ]
     # Each set by itself: a submitter could hide one among many.

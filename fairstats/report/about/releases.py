@@ -160,7 +160,7 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
             "old": decimal(row["old"]) or "range",
             "new": decimal(row["new"]) or "range",
             "change": decimal(row["change"]),
-            "why": REASONS[row["why"]],
+            "why": REASONS.get(row["why"], row["why"]),
         }
         for row in moved.to_dict("records")
     ]
