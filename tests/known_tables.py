@@ -30,6 +30,7 @@ _MORE = {
     "comparisons": ("successors",),
     "overlap": ("retrievals",),
     "retrieval_effects": ("retrievals",),
+    "screening": ("successors",),
     "vignette_findings": ("measures",),
 }
 

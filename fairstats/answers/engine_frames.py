@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Columns that identify a unit, without its attribute and pair of groups.
 UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
+#: Their values.
+Unit = tuple[str, ...]
 #: Columns that are compared as text.
 TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answer_key")
 

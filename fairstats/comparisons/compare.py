@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, parameter
-from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit, distinct
 from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import (
     COMMON,
@@ -83,8 +83,6 @@ COMPARISON_COLUMNS = (
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
 _UNIT = list(UNIT_COLUMNS)
-#: The values of `UNIT_COLUMNS`.
-Unit = tuple[str, ...]
 # What a row has before its verdict.
 _FIGURES = ("old", "new", "estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
 

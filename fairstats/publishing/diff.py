@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.problems import laid_out
 from fairstats._lib.table_text import hash_rows
-from fairstats.answers.engine_frames import UNIT_COLUMNS, batches, count_rows
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit, batches, count_rows
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_parquet
 from fairstats.answers.schema import KEY_COLUMNS
@@ -22,7 +22,6 @@ from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import (
     RELEASE_COMPARISON_COLUMNS,
     VERSION,
-    Unit,
     answer_sets,
     compared,
     versions,

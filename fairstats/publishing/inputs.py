@@ -13,7 +13,7 @@ from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import read_valid
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.files import (
     MEASURES_SUFFIX,
     RATINGS_SUFFIX,
@@ -256,8 +256,8 @@ def refuse_unused(answers: pd.DataFrame, retrievals: pd.DataFrame, path: str) ->
 
 def refuse_blocked(
     of: ReleaseInputs, screening: pd.DataFrame, reasons: Mapping[str, str]
-) -> dict[str, str]:
-    """Refuse answers that screening blocks, unless their model is overruled.
+) -> list[dict[str, str]]:
+    """Refuse answers that screening blocks, unless they are overruled.
 
     Parameters
     ----------
@@ -270,9 +270,9 @@ def refuse_blocked(
 
     Returns
     -------
-    dict of str to str
-        The overruled models with the reason: these, and those of submissions that were accepted
-        although screening blocks them.
+    list of dict
+        `UNIT_COLUMNS` and the ``reason`` of each blocked answer set that is published: that of the
+        publisher, else that of its submission, which was accepted although screening blocks it.
 
     Raises
     ------
@@ -286,9 +286,11 @@ def refuse_blocked(
     answers are judged without it. The reason of a submission is for its own answer sets: another
     one of the model, e.g. to another benchmark, needs a reason of its own.
     """
-    accepted = _overruled_when_accepted(of.submissions)
-    whys = dict(zip(accepted["model"].map(str), accepted["overruled"].map(str), strict=True))
-    overruled = dict(sorted((whys | dict(reasons)).items()))
+    blocked = _units(blocked_sets(screening)).unique()
+    accepted = of.submissions[of.submissions["overruled"] != ""]
+    stated = dict(zip(_units(accepted), accepted["overruled"].map(str), strict=True))
+    stated |= {unit: reasons[unit[2]] for unit in blocked if unit[2] in reasons}
+    overruled = {unit: stated[unit] for unit in sorted(blocked) if unit in stated}
     remedy = (
         "ask who sent these answers how they were made. To publish them nevertheless, name the "
         f"model and your reason with {keyword('overrule')}, or under [overrule] in the file of "
@@ -296,7 +298,7 @@ def refuse_blocked(
     )
     problems = [
         Problem("<answers>", message, remedy, column="model", value=model)
-        for model, message in _not_overruled(of, screening, reasons, accepted)
+        for model, message in _not_overruled(of, screening, overruled)
     ]
     problems += [
         Problem(
@@ -306,7 +308,7 @@ def refuse_blocked(
             column=model,
             value=reason[:80],
         )
-        for model, reason in overruled.items()
+        for model, reason in sorted({(unit[2], reason) for unit, reason in overruled.items()})
         if not (reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable())
     ]
     remedy = (
@@ -315,17 +317,18 @@ def refuse_blocked(
     )
     problems += [
         Problem(parameter("overrule"), "has no blocked answers", remedy, column="model", value=name)
-        for name in _without_reason(of, screening, overruled)
+        for name in sorted(set(reasons) - {unit[2] for unit in blocked})
     ]
     if problems:
         raise InputError(problems)
-    return overruled
+    columns = (*UNIT_COLUMNS, "reason")
+    return [dict(zip(columns, (*unit, why), strict=True)) for unit, why in overruled.items()]
 
 
 def overruling_problems(
-    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[str], manifest: str
+    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[Unit], manifest: str
 ) -> list[Problem]:
-    """Compare the blocked answers of a release with the models that its manifest overrules.
+    """Compare the blocked answers of a release with those that its manifest overrules.
 
     Parameters
     ----------
@@ -333,14 +336,14 @@ def overruling_problems(
         The inputs of the release.
     screening : pandas.DataFrame
         The release's table, which the caller computed again.
-    overruled : collection of str
-        The models that the manifest names.
+    overruled : collection of Unit
+        The answer sets that the manifest names.
     manifest : str
         The manifest's path.
     """
     remedy = (
         "ask the publisher how these answers were made, and for a release without them, or one "
-        "that overrules this model"
+        "that overrules these"
     )
     problems = [
         Problem(
@@ -350,12 +353,19 @@ def overruling_problems(
             column="overruled",
             value=model,
         )
-        for model, message in _not_overruled(of, screening, overruled, of.submissions.iloc[:0])
+        for model, message in _not_overruled(of, screening, overruled)
     ]
-    remedy = "ask the publisher for a release that names only models with blocked answers"
+    remedy = "ask the publisher for a release that names only answers that are blocked"
+    blocked = _units(blocked_sets(screening))
     return problems + [
-        Problem(manifest, "has no blocked answers", remedy, column="overruled", value=name)
-        for name in _without_reason(of, screening, overruled)
+        Problem(
+            manifest,
+            f"the answers to {unit[0]} with strategy {unit[3]} are not blocked",
+            remedy,
+            column="overruled",
+            value=unit[2],
+        )
+        for unit in sorted(set(overruled) - set(blocked))
     ]
 
 
@@ -365,44 +375,25 @@ def blocked_sets(screening: pd.DataFrame) -> pd.DataFrame:
 
 
 def _not_overruled(
-    of: ReleaseInputs,
-    screening: pd.DataFrame,
-    overruled: Collection[str],
-    accepted: pd.DataFrame,
+    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[Unit]
 ) -> list[tuple[str, str]]:
-    """Return the model and the reason of each block that is not overruled.
-
-    All answer sets of a model are `overruled`, or single ones when they were `accepted`.
-    """
+    """Return the model and the reason of each block that is not overruled."""
     blocked = blocked_sets(screening)
-    open_ = ~blocked["model"].isin([*overruled]) & ~_units(blocked).isin(_units(accepted))
+    open_ = ~_units(blocked).isin([*overruled])
     rest = blocked[open_]
     if len(rest) < len(blocked) and len(rest):
         left_out = blocked.loc[~open_, "model"]
-        again = blocked_sets(screen_opened(of.without_models(left_out), whole=True).to_frame())
-        rest = rest[rest["model"].isin(left_out) | _units(rest).isin(_units(again))]
+        others = of.without_models(left_out)
+        again = screen_opened(others, whole=True, successors=of.successors).to_frame()
+        rest = rest[rest["model"].isin(left_out) | _units(rest).isin(_units(blocked_sets(again)))]
     return [
         (
             str(row["model"]),
-            f"the answers with strategy {row['strategy']} are blocked by the check {row['check']} "
-            f"({row['note'].rstrip('.')})",
+            f"the answers to {row['benchmark']} with strategy {row['strategy']} are blocked by the "
+            f"check {row['check']} ({row['note'].rstrip('.')})",
         )
         for row in rest.to_dict("records")
     ]
-
-
-def _without_reason(
-    of: ReleaseInputs, screening: pd.DataFrame, overruled: Collection[str]
-) -> list[str]:
-    """Return the named models without blocked answers, now or when they were accepted."""
-    blocked = blocked_sets(screening)["model"]
-    accepted = _overruled_when_accepted(of.submissions)["model"]
-    return sorted(set(overruled) - set(blocked) - set(accepted))
-
-
-def _overruled_when_accepted(submissions: pd.DataFrame) -> pd.DataFrame:
-    """Return the answer sets that were accepted although they are blocked."""
-    return submissions[submissions["overruled"] != ""]
 
 
 def _units(table: pd.DataFrame) -> pd.MultiIndex:

@@ -92,8 +92,10 @@ _LIBRARIES = (
     "typst",
 )
 
-#: Inputs, tables, the hash of each file, and the overruled models with the reasons.
-_Computed = tuple[ReleaseInputs, dict[str, pd.DataFrame], list[dict[str, str]], Mapping[str, str]]
+#: Inputs, tables, the hash of each file, and the overruled answer sets with the reasons.
+_Computed = tuple[
+    ReleaseInputs, dict[str, pd.DataFrame], list[dict[str, str]], list[dict[str, str]]
+]
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def publish(
         Publish answers generated with snippets, even if their retrievals are missing.
     overrule : mapping of str to str, optional
         Models whose answers are published although screening blocks them, and the reason. The
-        manifest and the pages state it.
+        manifest and the pages state it for each blocked answer set.
     missing, alpha, benchmarks
         As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
         built-in one's name must have the same declaration.
@@ -298,7 +300,7 @@ def _publish_into(
             "libraries": library_versions(),
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
             "sources": sources,
-            "overruled": dict(overruled),
+            "overruled": overruled,
             "successors": dict(of.successors),
             "models": dict(of.model_facts),
             **facts,

@@ -128,7 +128,7 @@ def verify(
 
     Notes
     -----
-    Answers that screening blocks are a problem unless the manifest names their model as overruled.
+    Answers that screening blocks are a problem unless the manifest names them as overruled.
 
     Figures are compared to a relative 1e-9: libraries may differ in their last digit. Everything
     else is compared byte by byte. A different file is reported as "was not verified" if the release

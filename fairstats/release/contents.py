@@ -16,6 +16,7 @@ from fairstats._lib.installation import __version__
 from fairstats._lib.memo import Memo
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, unique_slugs
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -171,9 +172,10 @@ class Release(Memo):
         return self.table("screening")
 
     @property
-    def overruled(self) -> dict[str, str]:
-        """Return why answers of a model were published although screening blocks them."""
-        return dict(self.manifest.get("overruled", {}))
+    def overruled(self) -> dict[Unit, str]:
+        """Return the answer sets that were published although screening blocks them, and why."""
+        given = self.manifest.get("overruled", [])
+        return {tuple(one[name] for name in UNIT_COLUMNS): one["reason"] for one in given}
 
     @property
     def successors(self) -> dict[str, str]:

@@ -74,16 +74,23 @@ class _Previous(BaseModel):
     manifest_sha256: _Sha256
 
 
-class _AnswerSet(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
+class _Unit(_Strict):
     benchmark: str
     benchmark_version: str
     model: str
     strategy: str
+
+
+class _AnswerSet(_Unit):
+    model_config = ConfigDict(extra="allow")
+
     items: int
     answers: int
     missing: int
+
+
+class _Overruled(_Unit):
+    reason: str
 
 
 class _Manifest(_Strict):
@@ -94,8 +101,8 @@ class _Manifest(_Strict):
     libraries: dict[str, str]
     arguments: _Arguments
     sources: list[dict[str, str]]
-    # Why a model's answers were published although screening blocks them.
-    overruled: dict[str, str] = {}
+    # Why answers were published although screening blocks them.
+    overruled: list[_Overruled] = []
     successors: dict[str, str] = {}
     models: dict[str, ModelFacts] = {}
     rows: dict[str, int]

@@ -240,7 +240,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "screening": ReleaseTable(
         SCREENING_COLUMNS,
         (*UNIT_COLUMNS, "check"),
-        lambda of: screen_opened(of.opened, whole=True).to_frame(),
+        lambda of: screen_opened(of.opened, whole=True, successors=of.successors).to_frame(),
     ),
     "replication": ReleaseTable(
         REPLICATION_COLUMNS,

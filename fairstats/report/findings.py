@@ -51,14 +51,7 @@ _MOST_NAMES = 4
 _MOST_BEST = 5
 
 
-def set_label(
-    benchmark: Benchmark,
-    version: str,
-    strategy: str,
-    *,
-    prompted: bool = True,
-    brackets: bool = False,
-) -> str:
+def set_label(benchmark: Benchmark, version: str, strategy: str, *, prompted: bool = True) -> str:
     """Return the readers' name of an answer set's vignettes and prompt, as plain text.
 
     Parameters
@@ -69,14 +62,9 @@ def set_label(
         Its version, and the prompt.
     prompted : bool
         Whether to name the prompt.
-    brackets : bool
-        Whether the prompt is in brackets.
     """
     vignettes = benchmark.versions.get(version, version)
-    if not prompted:
-        return vignettes
-    asked = prompt_label(strategy)
-    return f"{vignettes} ({asked})" if brackets else f"{vignettes}, {asked}"
+    return f"{vignettes}, {prompt_label(strategy)}" if prompted else vignettes
 
 
 def board_label(board: Board, release: Release) -> str:
@@ -384,10 +372,11 @@ class Findings:
         elif len(values) == 1:
             case = "only"
         unit = (board.benchmark, board.version, board.strategy)
+        where = set_label(*unit, prompted=self.prompted)
         text = self._say(
             "sizes",
             case,
-            where=set_label(*unit, prompted=self.prompted, brackets=True),
+            Where=capital(where),
             only=self.kind.signed(known.iloc[0]),
             range=signed_range(self.kind, known.min(), known.max()),
             order=pair_note(board.benchmark),

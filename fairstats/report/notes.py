@@ -18,11 +18,12 @@ from fairstats._lib.formatting import (
     quoted,
     span,
 )
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable, written_table
-from fairstats.screening.findings import ASKING
+from fairstats.screening.findings import ASKING, DECLARED
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -52,25 +53,27 @@ def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["flag"].isin(ASKING)]
 
 
-def flag_notes(rows: pd.DataFrame, overruled: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each flag, and why the publisher shows answers that were blocked."""
+def flag_notes(rows: pd.DataFrame, overruled: Mapping[Unit, str]) -> list[str]:
+    """Return a sentence for each flag, and why the publisher shows answers that were blocked.
+
+    Agreement with a declared relative is noted too, though it asks for nothing.
+    """
     # Answers that are blocked only because of others are published if they are not without them.
-    return [
-        f"{quoted(row['model'])}: {row['note']}"
-        + (
-            f" The publisher states: {_stated(overruled[row['model']])}."
-            if row["flag"] == "block" and row["model"] in overruled
-            else ""
-        )
-        for row in flags_of(rows).to_dict("records")
-    ]
+    notes = []
+    for row in rows[rows["flag"].isin([*ASKING, DECLARED])].to_dict("records"):
+        note = f"{quoted(row['model'])}: {row['note']}"
+        why = overruled.get(tuple(row[name] for name in UNIT_COLUMNS))
+        if row["flag"] == "block" and why is not None:
+            note += f" The publisher states: {_stated(why)}."
+        notes.append(note)
+    return notes
 
 
 def screening_summary(rows: pd.DataFrame) -> str:
     """State how many checks were made and how many flags they gave; empty without any check."""
     if rows.empty:
         return ""
-    checked, flags = _checked(rows), len(flags_of(rows))
+    checked, flags = rows["flag"] != "not_checked", len(flags_of(rows))
     asks = "no question" if not flags else counted(flags, "question")
     text = (
         f"In {counted(int(checked.sum()), 'check')} of how the answers were made, screening has "
@@ -82,10 +85,6 @@ def screening_summary(rows: pd.DataFrame) -> str:
         were = "check was" if missing == 1 else "checks were"
         text += f" {capital(number_word(missing))} more {were} not possible."
     return text
-
-
-def _checked(rows: pd.DataFrame) -> pd.Series:
-    return rows["flag"] != "not_checked"
 
 
 #: What a submitter without an interest in the result writes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -257,16 +257,23 @@ class Panel(Memo):
         The sheets to screen.
     reference : tuple of Sheet
         The sheets from which the usual answers are estimated.
+    lines : mapping of str to str
+        The first model of a line of declared successors, by the `Sheet.family` of the others.
     """
 
     layout: Layout
     screened: tuple[Sheet, ...]
     reference: tuple[Sheet, ...]
+    lines: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def everything(self) -> tuple[Sheet, ...]:
         """Return each sheet once."""
         return tuple(dict.fromkeys((*self.screened, *self.reference)))
+
+    def line(self, sheet: Sheet) -> str:
+        """Return the first model of the sheet's line of successors: itself if none is declared."""
+        return self.lines.get(sheet.family, sheet.family)
 
     def of_other_models(
         self, sheet: Sheet, name: str, statistic: Callable[[Sheet], float | None]
@@ -326,7 +333,9 @@ class Panel(Memo):
         return popularity
 
 
-def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[Iterator[Panel]]:
+def read_panels(
+    opened: OpenAnswers, against: OpenAnswers | None, successors: Mapping[str, str] | None = None
+) -> Iterator[Iterator[Panel]]:
     """Yield the panels of each benchmark version among the answers, in order.
 
     A version has one panel, or one for every `PART_ITEMS` items, in the benchmark's order.
@@ -337,7 +346,11 @@ def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[It
         The answers to screen.
     against : OpenAnswers or None
         Answers from which to estimate the usual ones; by default those to screen.
+    successors : mapping of str to str, optional
+        The older model of each newer one, as declared.
     """
+    older = {fold_name(one): fold_name(before) for one, before in (successors or {}).items()}
+    lines = _lines(older)
     for name, benchmark in sorted(opened.benchmarks.items()):
         own, trusted = item_grid(opened, benchmark), None
         if against is not None and name in against.benchmarks:
@@ -345,11 +358,28 @@ def read_panels(opened: OpenAnswers, against: OpenAnswers | None) -> Iterator[It
         for version in own.units["benchmark_version"].unique():
             of_version = _of_version(own, version)
             usual = None if trusted is None else _of_version(trusted, version)
-            yield _panels(benchmark, version, of_version, usual, alone=against is None)
+            yield _panels(benchmark, version, of_version, usual, lines, alone=against is None)
+
+
+def _lines(older: Mapping[str, str]) -> dict[str, str]:
+    """Return the first model before each newer one; a circle, as in a forged manifest, ends."""
+    found = {}
+    for newer in older:
+        before = [newer]
+        while (model := older.get(before[-1])) and model not in before:
+            before.append(model)
+        found[newer] = before[-1]
+    return found
 
 
 def _panels(
-    benchmark: Benchmark, version: str, own: Grid, usual: Grid | None, *, alone: bool
+    benchmark: Benchmark,
+    version: str,
+    own: Grid,
+    usual: Grid | None,
+    lines: Mapping[str, str],
+    *,
+    alone: bool,
 ) -> Iterator[Panel]:
     """Yield the panels of one version; `alone` sets are compared with each other."""
     grids = [own] if usual is None else [usual, own]
@@ -362,7 +392,7 @@ def _panels(
         )
         reference = screened if alone else tuple(sheet for one in before for sheet in one)
         if screened:
-            yield Panel(part, screened, reference)
+            yield Panel(part, screened, reference, lines)
 
 
 def _of_version(grid: Grid, version: str) -> Grid:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
 import scipy
@@ -17,8 +18,10 @@ from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
+    DECLARED,
     FEWEST_ITEMS,
     FEWEST_MODELS,
+    LOOK_LEVEL,
     Finding,
     Flag,
     not_checked,
@@ -114,7 +117,10 @@ def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
 
 
 def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
-    """Return the comparison with the smallest p-value, which is multiplied by their number."""
+    """Return the comparison with the smallest p-value, which is multiplied by their number.
+
+    One with a declared relative does not hide another one to ask about.
+    """
     others = [other for other in panel.everything if other.name != sheet.name]
     if not others:
         return not_checked(check, "there are no other answer sets to compare with")
@@ -129,17 +135,33 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
             found.append((p, -value, other.name, limit, wrong, other))
     if not found:
         return not_checked(check, f"there are fewer than {FEWEST_ITEMS} {what}")
-    p, value, _, limit, wrong, other = min(found, key=lambda one: one[:3])
-    same_model = sheet.family == other.family
+    tests = len(found) + len(others) - len(alike)
+
+    def place(one: tuple[float, float, tuple[str, str], float, float, Sheet]) -> tuple[Any, ...]:
+        notable = one[0] * tests < LOOK_LEVEL
+        return not notable, notable and _is_declared(sheet, one[-1], -one[1], panel), *one[:3]
+
+    most = min(found, key=place)
+    p, value, _, limit, wrong, other = most
+    declared, same_model = place(most)[1], sheet.family == other.family
     # Unexpected answers that were repeated are answers of both, so there are some.
     one_file = not same_model and -value >= SAME_FILE and _is_one_file(sheet, other, panel)
-    whose = quoted(other.model, other.strategy)
-    note = f"Shares {percent(max(-value, 0))} of {what} with {whose}"
+    note = f"Shares {percent(max(-value, 0))} of {what} with {quoted(other.model, other.strategy)}"
+    note += ", which is declared as related" if declared else ""
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors are the same answer."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
-    worst: Flag = "block" if check == COPIED and one_file else "look"
-    tests = len(found) + len(others) - len(alike)
+    worst: Flag = "block" if check == COPIED and one_file else DECLARED if declared else "look"
     return Finding(check, -value, limit, min(1.0, p * tests), worst, note, question)
+
+
+def _is_declared(one: Sheet, two: Sheet, shared: float, panel: Panel) -> bool:
+    """Check that two models are declared as related; no declaration explains one file of both."""
+    related = one.family != two.family and panel.line(one) == panel.line(two)
+    return related and shared < SAME_FILE and _share_of_same(one, two) < SAME_FILE_ALL
+
+
+def _share_of_same(one: Sheet, two: Sheet) -> float:
+    return float((one.letters == two.letters)[one.answered | two.answered].mean())
 
 
 def _most_alike(sheet: Sheet, others: list[Sheet], panel: Panel) -> list[Sheet]:
@@ -148,14 +170,16 @@ def _most_alike(sheet: Sheet, others: list[Sheet], panel: Panel) -> list[Sheet]:
     Every two sheets of a large board are too many for the exact comparison.
     """
     own = np.array([other.family == sheet.family for other in others])
-    if max(own.sum(), (~own).sum()) <= MOST_COMPARED:
+    related = ~own & [panel.line(other) == panel.line(sheet) for other in others]
+    groups = (own, related, ~own & ~related)
+    if max(group.sum() for group in groups) <= MOST_COMPARED:
         return others
     place = {id(one): number for number, one in enumerate(panel.everything)}
     columns = [place[id(other)] for other in others]
     chosen = np.zeros(len(others), dtype=bool)
     for alike in panel.once("alike", partial(_alike, panel)):
         values = alike[place[id(sheet)], columns]
-        for group in (own, ~own):
+        for group in groups:
             places = np.flatnonzero(group)
             chosen[places[np.argsort(-values[places], kind="stable")[:MOST_COMPARED]]] = True
     return [other for other, yes in zip(others, chosen, strict=True) if yes]
@@ -203,11 +227,11 @@ def _is_one_file(one: Sheet, two: Sheet, panel: Panel) -> bool:
 
     Such models give at most one wrong letter to an item, or err on all of some versions.
     """
-    there, same = one.answered | two.answered, one.letters == two.letters
     correct = panel.layout.correct(one)
     usual = correct.sum(axis=0) > one.answered.sum(axis=0) / 2
-    alike = _varies(one, one.answered & ~correct & usual) & same.all(axis=1)
-    return bool(np.count_nonzero(alike) >= SAME_FILE_ITEMS and same[there].mean() >= SAME_FILE_ALL)
+    same = (one.letters == two.letters).all(axis=1)
+    alike = np.count_nonzero(same & _varies(one, one.answered & ~correct & usual))
+    return bool(alike >= SAME_FILE_ITEMS) and _share_of_same(one, two) >= SAME_FILE_ALL
 
 
 def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, float, float, float]]:
@@ -242,6 +266,8 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
 def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
     """Count the unusual items with the same answers to all variants as any set of another model.
 
+    A declared relative is not another model.
+
     An unusual item has answers that vary and include one which other models rarely give. By chance,
     more of them agree with some set the more sets there are. So the share is compared with that of
     other models. Returns None for a benchmark with too few variants of an item.
@@ -268,6 +294,7 @@ def check_mosaic(sheet: Sheet, panel: Panel) -> Finding | None:
         f"{percent(value)} of items with unexpected answers are the same as in some other model's "
         f"set; the median of other models is {percent(usual)}."
     )
+    note += " Declared relatives are left out." if panel.lines else ""
     return Finding(MOSAIC, value, limit, p, "look", note, RELATED_MODELS)
 
 
@@ -296,17 +323,18 @@ def check_snapshot(
 
 def _same_as_any(sheet: Sheet, others: Sequence[Sheet], panel: Panel) -> tuple[Bools, Bools]:
     """Return which items are unusual, and which have the answers of any other model's sheet."""
-    givers = panel.once((MOSAIC, "givers", len(others)), partial(_givers, others))
-    same = [givers.get(row, sheet.family) != sheet.family for row in enumerate(_rows(sheet))]
+    givers = panel.once((MOSAIC, "givers", len(others)), partial(_givers, others, panel))
+    own = panel.line(sheet)
+    same = [givers.get(row, own) != own for row in enumerate(_rows(sheet))]
     return _unexpected(sheet, panel)[2], np.array(same)
 
 
-def _givers(sheets: Sequence[Sheet]) -> dict[tuple[int, bytes], str | None]:
-    """Return the model that gives each row of answers to an item; None for several."""
+def _givers(sheets: Sequence[Sheet], panel: Panel) -> dict[tuple[int, bytes], str | None]:
+    """Return the line of models that gives each row of answers to an item; None for several."""
     found: dict[tuple[int, bytes], str | None] = {}
     for sheet in sheets:
         for row in enumerate(_rows(sheet)):
-            if found.setdefault(row, sheet.family) != sheet.family:
+            if found.setdefault(row, panel.line(sheet)) != panel.line(sheet):
                 found[row] = None
     return found
 

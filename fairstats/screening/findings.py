@@ -12,9 +12,11 @@ import scipy
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.differences import mean_difference
 
-Flag = Literal["ok", "look", "block", "not_checked"]
+Flag = Literal["ok", "declared", "look", "block", "not_checked"]
 #: The flags that ask whoever made the answers something.
 ASKING: tuple[Flag, ...] = ("look", "block")
+#: The flag of what a declared relation explains.
+DECLARED: Flag = "declared"
 #: Adjusted p-values below which a value is flagged. Each tests the limit that honest sets keep, not
 #: equality. So both levels are far stricter than the error rate for a typical honest set.
 LOOK_LEVEL = 0.01
@@ -42,7 +44,7 @@ class Finding:
     p_value : float
         One-sided: the probability of a value at least as far beyond `reference` for a set that is
         exactly at `reference`. NaN if the value is not a matter of chance; else at least `LEAST_P`.
-    worst : {"ok", "look", "block", "not_checked"}
+    worst : {"ok", "declared", "look", "block", "not_checked"}
         The flag of this value if the test is significant, or if there is no test. It is ``block``
         only for what no honest process produces.
     note : str
@@ -74,9 +76,9 @@ class Finding:
         """
         if np.isnan(self.p_value):
             return self.worst
-        if p_adjusted >= LOOK_LEVEL or self.worst == "ok":
+        if p_adjusted >= LOOK_LEVEL:
             return "ok"
-        return "block" if self.worst == "block" and p_adjusted < BLOCK_LEVEL else "look"
+        return "look" if self.worst == "block" and p_adjusted >= BLOCK_LEVEL else self.worst
 
 
 def not_checked(check: str, why: str) -> Finding:

@@ -30,7 +30,7 @@ from fairstats.screening.copied_answers import (
     check_snapshot,
 )
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
-from fairstats.screening.findings import ASKING, BLOCK_LEVEL, Finding, not_checked
+from fairstats.screening.findings import ASKING, BLOCK_LEVEL, DECLARED, Finding, not_checked
 from fairstats.screening.flips_and_labels import (
     check_flip_level,
     check_labels,
@@ -203,17 +203,23 @@ def screen(
 
 
 def screen_opened(
-    opened: OpenAnswers, against: OpenAnswers | None = None, *, whole: bool = False
+    opened: OpenAnswers,
+    against: OpenAnswers | None = None,
+    *,
+    whole: bool = False,
+    successors: Mapping[str, str] | None = None,
 ) -> Screening:
     """Screen answers as `screen` does, after they were checked.
 
     An engine does not read stored replies, unless the frame is `whole`: then there are none.
+    Agreement with a declared predecessor, or another model of its line, has the flag ``declared``,
+    and asks for nothing, unless the answers are those of one file.
     """
     recorded = _recorded(opened, whole=whole)
     shared = _shared_snapshots(opened, against)
     found = [
         (names, finding)
-        for panels in read_panels(opened, against)
+        for panels in read_panels(opened, against, successors)
         for names, finding in _screen_version(panels, recorded, shared)
     ]
     # Each set by itself: a submitter could hide one among many.
@@ -344,10 +350,12 @@ def _most_extreme(of: str, found: Sequence[tuple[int, Finding | None]]) -> Findi
         number, one = max(findings, key=lambda pair: order.index(pair[1].worst))
         return replace(one, note=f"{one.note} ({of} {number})")
 
-    def place(pair: tuple[int, Finding]) -> tuple[bool, float]:
-        # A part that blocks by itself is not hidden by one that is only asked about.
+    def place(pair: tuple[int, Finding]) -> tuple[bool, bool, float]:
+        # A part that blocks by itself is not hidden by one that is only asked about, and neither is
+        # hidden by one that is declared.
         one = pair[1]
-        return not (one.worst == "block" and one.p_value < BLOCK_LEVEL), one.p_value
+        blocks = one.worst == "block" and one.p_value < BLOCK_LEVEL
+        return not blocks, one.worst == DECLARED, one.p_value
 
     number, one = min(tested, key=place)
     # Simes' test: samples of one model depend on each other positively. By Bonferroni's method,

@@ -438,7 +438,8 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
     assert model not in first.models
     assert model in second.models
     assert "copy" not in second.models
-    assert second.overruled == {"own-copy": "A fine-tune."}
+    overruled = {(key[2:], reason) for key, reason in second.overruled.items()}
+    assert overruled == {(("own-copy", "plain"), "A fine-tune.")}
     assert second.manifest["successors"] == {newer: older}
     (row,) = second.submissions.to_dict("records")
     assert (row["model"], row["accepted_by"]) == (model, "A keeper")

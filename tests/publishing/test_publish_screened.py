@@ -28,6 +28,8 @@ from fairstats.report.notes import (
     screening_summary,
 )
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
+from tests.screening.frauds import copied
+from tests.submission_files import benchmark_for_submissions, honest_sets
 
 REASON = "Rows of <another> run."
 
@@ -116,25 +118,26 @@ def test_blocked_answers_that_nobody_overruled_fail_verification(
     refusing, moved_rows, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as edited:
-        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: {})
+        edited.setattr("fairstats.publishing.publish.refuse_blocked", lambda *_: [])
         publish(moved_rows, release="1", out=tmp_path / "site")
     (problem,) = problems_of(tmp_path / "site")
     assert problem.path == str(tmp_path / "site" / "v" / "1" / "manifest.json")
     assert problem.value == "other"
     assert "item_alignment (" in problem.message
     assert "did not overrule this" in problem.message
-    assert "overrules this model" in problem.remedy
+    assert "overrules these" in problem.remedy
 
 
 def test_overruled_model_without_blocked_answers_fails_verification(refusing, moved_rows, tmp_path):
     made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     path = made.path / "manifest.json"
     manifest = json.loads(path.read_text())
-    assert manifest["overruled"] == {"other": REASON}
-    path.write_text(json.dumps(manifest | {"overruled": {"other": REASON, "right": REASON}}))
+    (own,) = manifest["overruled"]
+    assert (own["model"], own["reason"]) == ("other", REASON)
+    path.write_text(json.dumps(manifest | {"overruled": [own, own | {"model": "right"}]}))
     (problem,) = problems_of(made.path)
     assert (problem.column, problem.value) == ("overruled", "right")
-    assert "has no blocked answers" in problem.message
+    assert "are not blocked" in problem.message
 
 
 def problems_of(path) -> list[Problem]:
@@ -158,7 +161,8 @@ def test_file_of_models_overrules_too(refusing, moved_rows, tmp_path):
     lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked(moved_rows).items())
     models.write_text(f"[overrule]\n{''.join(lines)}")
     made = publish(moved_rows, release="1", out=tmp_path / "site", models=models)
-    assert Release(made.path).overruled == blocked(moved_rows)
+    overruled = Release(made.path).overruled
+    assert {model: why for (*_, model, _), why in overruled.items()} == blocked(moved_rows)
     models.write_text(f'{models.read_text()}right = "No block."\n')
     with pytest.raises(InputError, match=r"'right': has no blocked answers.*under \[overrule\]"):
         publish(moved_rows, release="2", out=tmp_path / "site", models=models)
@@ -172,9 +176,41 @@ def test_reason_must_be_a_printable_sentence(refusing, moved_rows, tmp_path, rea
     assert not (tmp_path / "site").exists()
 
 
+def test_page_of_a_declared_successor_notes_what_it_shares(
+    refusing, benchmark_file, tmp_path, drawn_text
+):
+    benchmark = benchmark_for_submissions(benchmark_file)
+    sets = honest_sets(benchmark)
+    made = copied(0.9)(sets[0], sets[1], benchmark, np.random.default_rng(3)).assign(model="tuned")
+    path = write_answers(pd.concat([made, *sets[1:]], ignore_index=True), tmp_path / "in.parquet")
+    models, older = tmp_path / "models.toml", sets[1]["model"].iloc[0]
+    models.write_text(f'[models.tuned]\nsuccessor_of = "{older}"\n')
+    pages = {}
+    for name, declared in (("1", None), ("2", models)):
+        made = publish(
+            path,
+            release=name,
+            out=tmp_path / f"site-{name}",
+            models=declared,
+            benchmarks=[benchmark],
+        )
+        release = Release(made.path)
+        pages[name] = [
+            drawn_text(show_leaderboard, release),
+            drawn_text(show_model, release, "tuned"),
+            " ".join(limitations(release, "tuned")),
+        ]
+        assert not any(found.problems for found in verify(made.path, pages=False))
+    assert ["fine-tuned" in page for page in pages["1"]] == [True] * 3
+    assert ["fine-tuned" in page for page in pages["2"]] == [False] * 3
+    assert ["declared as related" in page for page in pages["2"]] == [False, True, True]
+    assert "‡" not in pages["2"][0]
+
+
 def rows_with(*flags: str) -> pd.DataFrame:
     """Checks of one answer set with these flags."""
-    return pd.DataFrame({"flag": flags, "note": "A note.", "model": "m"})
+    unit = {"benchmark": "b", "benchmark_version": "1", "model": "m", "strategy": "plain"}
+    return pd.DataFrame({"flag": flags, "note": "A note.", **unit})
 
 
 def test_result_of_screening_in_words(snapshot):

@@ -541,9 +541,40 @@ def test_overruled_submission_is_published_without_naming_it_again(
     options = {"release": "1", "out": tmp_path / "site", "benchmarks": [benchmark]}
     made = publish(board / "accepted", **options)
     # The set that it was copied from is judged without the copy.
-    assert Release(made.path).manifest["overruled"] == {"copy": "A fine-tuned copy"}
+    assert reasons_of(made) == {("copy", "plain"): "A fine-tuned copy"}
     caveats = " ".join(limitations(Release(made.path), "copy"))
     assert re.search(r"A keeper .* blocks: “A fine-tuned copy”\.", caveats)
+
+
+def reasons_of(made) -> dict[tuple[str, str], str]:
+    found = Release(made.path).overruled
+    return {(model, strategy): reason for (*_, model, strategy), reason in found.items()}
+
+
+def test_each_answer_set_has_the_reason_of_its_own_submission(
+    monkeypatch, fraud, board, benchmark, tmp_path
+):
+    monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
+    target, _ = accept_submission(fraud, board, by="A keeper", overrule="A fine-tuned copy")
+    answers = read_answers(target).assign(strategy="cot")
+    second = submit(answers, board / "submissions" / "cot", prompts={"cot": "0" * 64})
+    accept_submission(second, board, by="A keeper", overrule="It ignores the prompt")
+    made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
+    own = {("copy", "cot"): "It ignores the prompt", ("copy", "plain"): "A fine-tuned copy"}
+    assert reasons_of(made) == own
+    release = Release(made.path)
+    for strategy, rows in release.screening.query("model == 'copy'").groupby("strategy"):
+        notes = " ".join(flag_notes(rows, release.overruled))
+        assert re.findall("The publisher states: “(.*?)”", notes) == [own["copy", strategy]]
+    assert not any(found.problems for found in verify(made.path, pages=False))
+    # A manifest that states only one of them does not cover the other.
+    path = made.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    kept = [one for one in manifest["overruled"] if one["strategy"] == "plain"]
+    path.write_text(json.dumps(manifest | {"overruled": kept}))
+    (problem,) = verify(made.path, pages=False)[0].problems
+    assert problem.value == "copy"
+    assert "strategy cot are blocked" in problem.message
 
 
 def test_reason_of_a_submission_is_for_its_own_answer_sets(
@@ -559,7 +590,9 @@ def test_reason_of_a_submission_is_for_its_own_answer_sets(
     with pytest.raises(InputError, match="strategy cot are blocked") as error:
         publish(board / "accepted", **options)
     assert "strategy plain" not in str(error.value)
-    made = publish(board / "accepted", overrule={"copy": "Both are copies. It passed"}, **options)
+    why = "Both are copies. It passed"
+    made = publish(board / "accepted", overrule={"copy": why}, **options)
+    assert reasons_of(made) == {("copy", "cot"): why, ("copy", "plain"): why}
     release = Release(made.path)
     notes = " ".join(flag_notes(release.screening, release.overruled))
     assert "The publisher states: “Both are copies. It passed”." in notes

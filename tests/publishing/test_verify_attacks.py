@@ -604,7 +604,7 @@ NONE = "is not the manifest of a release ("
             f"arguments.certified_by: {NONE}",
         ),
         (with_entries(answers=[{}]), f"answers.0.benchmark: {NONE}"),
-        (with_entries(overruled={"One": 1}), f"overruled.One: {NONE}"),
+        (with_entries(overruled=[{}]), f"overruled.0.benchmark: {NONE}"),
         (with_entries(libraries=5), f"libraries: {NONE}"),
         (with_entries(libraries={"pandas": ["3"]}), f"libraries.pandas: {NONE}"),
         (with_entries(sources=[{"path": 1}]), f"sources.0.path: {NONE}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -414,6 +415,18 @@ def test_letters_are_those_of_the_table(release):
             shares = {label: table[name, row.label, group] for group, label in groups.items()}
             assert cell.words == ", ".join(f"{x} {100 * y:.1f}%" for x, y in shares.items())
             assert cell.marks.count("<circle") == len(groups)
+
+
+@pytest.mark.parametrize("top", [math.nan, 0.0, 0.05, 0.26, 0.38, 0.47, 0.62, 0.81, 1.0])
+def test_labels_of_the_axis_of_letters_enclose_all_marks(release, top):
+    answers = answer_sets(release, "Model-1")[0]
+    table = answers.table("letters").assign(share=top / 2, key_share=top)
+    own = SimpleNamespace(benchmark=answers.benchmark, table=lambda name: table)
+    (chart,) = LETTERS.charts(own, "letters")
+    for axis in chart.axes:
+        assert axis.ticks[0] == 0
+        assert not axis.ticks[-1] < 100 * top
+        assert axis.ticks[-1] <= 100
 
 
 def test_no_letter_is_judged_without_answers():

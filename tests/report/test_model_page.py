@@ -620,7 +620,7 @@ def test_new_gone_and_changed_answer_sets_are_named(releases, news):
     for change in ("Added:“New”", "Removed:“Two”", "Changedanswers:“One”"):
         assert f"{change}{label}" in news[1]
     moved = len(releases[2].table("figure_changes"))
-    reason = squeezed(f"{moved} (other tests to adjust for).")
+    reason = squeezed(f"{moved} (p or detectable difference adjusted for other tests).")
     assert f"Added:“Two”{label}Changedfigures:{reason}" in news[2]
     assert "Removed" not in news[2].split("Earlierreleases")[0]
 
@@ -636,7 +636,7 @@ def test_moved_figures_have_their_reason(releases, news):
         )
         what = {"estimate": "estimate", "ci_low": "lower limit", "ci_high": "upper limit"}[row.what]
         values = (f"{x:.4f}".replace("-", "−") for x in (row.old, row.new, row.change))
-        assert squeezed(f"{figure}, {what}{''.join(values)}answers") in news[1]
+        assert squeezed(f"{figure}, {what}{''.join(values)}different answers") in news[1]
     moved = fourth.table("figure_changes")
     assert set(moved["why"]) == {"method"}
     assert squeezed(f"Changed figures: {len(moved)} (different method).") in news[3]
@@ -714,7 +714,7 @@ def test_the_largest_moves_are_shown_and_all_are_counted(releases, drawn, monkey
     assert squeezed(f"{len(moved)} figures changed since 1.") in words
     shown = moved[moved["metric"].isin(["accuracy_difference", "cfr"])]
     largest = shown.loc[shown["change"].abs().sort_values(ascending=False).index]
-    values = [f"{row.change:.4f}answers".replace("-", "−") for row in largest.itertuples()]
+    values = [f"{row.change:.4f}differentanswers".replace("-", "−") for row in largest.itertuples()]
     others = [value for value in values if value != values[0]]
     assert len(others) > 3
     assert values[0] in words

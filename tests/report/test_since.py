@@ -134,10 +134,13 @@ def test_versions_page_and_model_page_name_the_earlier_release(site, drawn):
 
 def change_of(release: Release, model: str) -> str:
     """Return what changed for a model with one answer set."""
-    names = ("answer_set_changes", "verdict_changes", "figure_changes")
-    found = set_changes(*map(release.table, names), release)
-    (one,) = (one for one in found if one.model == model)
+    (one,) = (one for one in changes_in(release) if one.model == model)
     return one.text
+
+
+def changes_in(release: Release) -> list[SetChange]:
+    names = ("answer_set_changes", "verdict_changes", "figure_changes")
+    return set_changes(*map(release.table, names), release)
 
 
 def test_change_states_snapshot_rank_and_verdicts(site):
@@ -184,7 +187,25 @@ def changed(model: str, change: str, *verdicts: str, **facts: object) -> SetChan
     }
     given = {"change": change, "benchmark_changed": False, "snapshot_old": math.nan}
     given |= {"snapshot_new": math.nan}
-    return SetChange(model, "all", given | sides | facts, verdicts, {"answers": 2})
+    figures = {"answers": 2} if change == "answers changed" else {}
+    return SetChange(model, "all", given | sides | facts, verdicts, figures)
+
+
+def test_change_of_adjusted_figures_alone_is_stated(tmp_path, drawn):
+    """They change with the other models, whose removal changes nothing else here."""
+    first = with_unfair_one(("One", "Two"))
+    undrawn(first, tmp_path, release="1")
+    second = undrawn(first[first["model"] == "One"], tmp_path, release="2")
+    (change,) = (one for one in changes_in(second) if one.model == "One")
+    assert set(change.figures) == {"family"}
+    *_, last = change.clauses()
+    assert last.startswith("changed figures: ")
+    assert last.endswith(" (p or detectable difference adjusted for other tests)")
+    table, _, _ = drawn(show_releases, second).partition("<details>")
+    assert last in table
+    only = replace(change, facts=changed("One", "same").facts)
+    assert only.matters
+    assert only.text == f"the same answers; {last}"
 
 
 def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
@@ -201,7 +222,7 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
     assert first == f"“D”, all: {changes}"
     assert "new: “A”, all" in lines
     assert "12 more answer sets changed; --all lists them" in lines
-    assert "2 answer sets with the same answers, rank and verdicts" in lines
-    assert last.startswith("changed figures: 70 (different answers); --all")
+    assert "2 answer sets with the same answers, rank, verdicts and figures" in lines
+    assert last.startswith("changed figures: 62 (different answers); --all")
     assert len(list(diff_lines(sets, every=True))) == len(sets) + 1
-    assert list(diff_lines([replace(sets[1], figures={})]))[-1] == "no figure changed"
+    assert list(diff_lines([sets[1]]))[-1] == "no figure changed"

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 
@@ -24,7 +25,7 @@ from fairstats.screening.screen import SCREENING_COLUMNS, screen
 
 ROOT = Path(__file__).parents[2]
 #: The values of the column `flag`.
-FLAGS = {"ok", "look", "block", "not_checked"}
+FLAGS = {*get_args(findings.Flag)}
 PAGE = (ROOT / "docs" / "screening.md").read_text(encoding="utf-8")
 RATES = (ROOT / "docs" / "screening-rates.md").read_text(encoding="utf-8")
 

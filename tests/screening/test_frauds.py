@@ -8,9 +8,10 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats import analyze, load_benchmark, rank_models
+from fairstats.answers.engine_frames import open_pairs
 from fairstats.screening import copied_answers
 from fairstats.screening.answer_sheets import Panel, Sheet
-from fairstats.screening.screen import screen
+from fairstats.screening.screen import screen, screen_opened
 from tests.screening.frauds import (
     BLOCKED,
     FRAUDS,
@@ -246,3 +247,102 @@ def test_dropping_both_answers_of_changed_pairs_buys_nothing(released):
     assert found["estimate"].abs().max() < 0.002
     assert set(found["verdict"].dropna()) == {"inconclusive"}
     assert rank_models(made)["rank"].isna().all()
+
+
+# Declared successors
+
+
+def flags_with(sets, benchmark, **successors):
+    """Return the flags and notes of sets that are screened together, with declared successors."""
+    opened = open_pairs(pd.concat(sets, ignore_index=True), {benchmark.name: benchmark})
+    table = screen_opened(opened, successors=successors).to_frame()
+    return table.set_index(["model", "check"])[["flag", "note"]]
+
+
+COPYING = ["copied_answers", "copied_items", "mosaic"]
+
+
+def test_agreement_of_declared_successors_is_noted_and_not_asked_about(honest, synthetic):
+    base = honest[1]["model"].iloc[0]
+    tuned, second = (
+        copied(0.9)(own, honest[1], synthetic, np.random.default_rng(3)).assign(model=name)
+        for name, own in (("tuned", honest[0]), ("second", honest[2]))
+    )
+    sets = [tuned, second, *honest[1:]]
+    asked = flags_with(sets, synthetic)
+    assert set(asked.loc["tuned"].loc[COPYING, "flag"]) == {"look"}
+    # The second is of the same line, by whichever of them it follows.
+    for second_of in (base, "tuned"):
+        found = flags_with(sets, synthetic, tuned=base, second=second_of)
+        rows = found[found.index.get_level_values("check").isin(COPYING)]
+        for model in ("tuned", "second", base):
+            assert rows.loc[model, "flag"].tolist() == ["declared", "declared", "ok"]
+            assert not rows.loc[model, "note"].str.contains("?", regex=False).any()
+        assert f"with “{base}”" in rows.loc[("tuned", "copied_answers"), "note"]
+        # Nothing else changes; mosaics of all models are then without their relatives.
+        others = asked.drop(index=["tuned", "second", base]).drop(index="mosaic", level="check")
+        pd.testing.assert_frame_equal(found.loc[others.index], others)
+        assert set(found.drop(index=["tuned", "second", base])["flag"]) == {"ok"}
+        rest = [("tuned", check) for check in asked.loc["tuned"].index if check not in COPYING]
+        pd.testing.assert_frame_equal(found.loc[rest], asked.loc[rest])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.997])
+def test_one_file_of_declared_successors_is_blocked(honest, synthetic, share):
+    base = honest[1]["model"].iloc[0]
+    made = copied(share)(honest[0], honest[1], synthetic, np.random.default_rng(3))
+    found = flags_with([made.assign(model="tuned"), *honest[1:]], synthetic, tuned=base)
+    for model in ("tuned", base):
+        assert found.loc[(model, "copied_answers"), "flag"] == "block"
+        assert found.loc[(model, "copied_items"), "flag"] == "look"
+
+
+def test_declared_successor_does_not_hide_copies_from_others(honest, synthetic):
+    base, other = (one["model"].iloc[0] for one in honest[1:3])
+    rng = np.random.default_rng(3)
+    made = copied(0.45)(
+        copied(0.8)(honest[0], honest[1], synthetic, rng), honest[2], synthetic, rng
+    )
+    found = flags_with([made.assign(model="tuned"), *honest[1:]], synthetic, tuned=base)
+    for model, named in (("tuned", other), (other, "tuned")):
+        row = found.loc[(model, "copied_answers")]
+        assert row["flag"] == "look"
+        assert f"“{named}”" in row["note"]
+    assert found.loc[(base, "copied_answers"), "flag"] == "declared"
+
+
+def test_many_declared_relatives_do_not_hide_copies_from_others(honest, synthetic, monkeypatch):
+    """Only the sets most like each other are compared."""
+    monkeypatch.setattr(copied_answers, "MOST_COMPARED", 1)
+    base, other = (one["model"].iloc[0] for one in honest[1:3])
+    rng = np.random.default_rng(3)
+    made = copied(0.45)(
+        copied(0.9)(honest[0], honest[1], synthetic, rng), honest[2], synthetic, rng
+    )
+    again = copied(0.9)(honest[3], made, synthetic, rng).assign(model="again")
+    sets = [made.assign(model="tuned"), again, *honest[1:]]
+    found = flags_with(sets, synthetic, tuned=base, again="tuned")
+    assert found.loc[("tuned", "copied_answers"), "flag"] == "look"
+    assert f"“{other}”" in found.loc[("tuned", "copied_answers"), "note"]
+
+
+def test_declared_successor_put_together_from_others_is_flagged(honest, synthetic):
+    others = pd.concat(honest[1:], ignore_index=True)
+    made = mosaic(1)(honest[0], others, synthetic, np.random.default_rng(9)).assign(model="new")
+    found = flags_with([made, *honest[1:]], synthetic, new=honest[1]["model"].iloc[0])
+    assert found.loc[("new", "mosaic"), "flag"] == "look"
+
+
+def test_declared_successor_with_the_same_snapshot_is_asked_about(honest, synthetic):
+    snapshot = "gpt-4.1-2025-04-14"
+    sets = [one.assign(snapshot=snapshot) for one in honest[:2]]
+    newer, older = (one["model"].iloc[0] for one in sets)
+    found = flags_with([*sets, *honest[2:]], synthetic, **{newer: older})
+    assert found.loc[(newer, "shared_snapshot"), "flag"] == "look"
+
+
+def test_declared_circle_ends(honest, synthetic):
+    """A manifest is not to be trusted."""
+    first, second = (one["model"].iloc[0] for one in honest[:2])
+    found = flags_with(honest[:4], synthetic, **{first: second, second: first})
+    assert set(found["flag"]) <= {"ok", "not_checked"}

@@ -132,6 +132,11 @@ def test_a_part_that_blocks_is_not_hidden_by_one_to_ask_about(other):
     weak = _most_extreme("part", [(1, asked), (2, replace(blocked, p_value=0.2))])
     assert weak is not None
     assert weak.worst == "look"
+    # What is declared in one part does not hide another copy in a second.
+    declared = replace(asked, p_value=1e-300, worst="declared")
+    found = _most_extreme("part", [(1, declared), (2, replace(asked, p_value=1e-5))])
+    assert found is not None
+    assert (found.worst, found.p_value) == ("look", 2e-5)
 
 
 def test_one_check_that_was_not_possible_is_counted_in_the_singular(honest, synthetic):

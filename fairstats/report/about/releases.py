@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,14 @@ from fairstats._lib.formatting import decimal, escape_markdown, number_word, quo
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release
-from fairstats.report.changes.rows import GONE, NEW, REASONS, set_changes, set_name
+from fairstats.report.changes.rows import (
+    GONE,
+    NEW,
+    REASONS,
+    figures_by_reason,
+    set_changes,
+    set_name,
+)
 from fairstats.report.page_output import closed, is_in_site, page_root, show_markdown, show_table
 from fairstats.report.tables import labels_of, written_table
 
@@ -62,9 +70,7 @@ def _news(release: Release) -> str:
             text += f" {word}: {'; '.join(_names(own, release))}."
     text += f" {_changed_arguments(release)}"
     moved = release.table("figure_changes")
-    why = moved["why"].value_counts()
-    reasons = ", ".join(f"{count:,} ({REASONS[name]})" for name, count in why.items())
-    text += f" Changed figures: {reasons or 'none'}."
+    text += f" Changed figures: {figures_by_reason(Counter(moved['why'])) or 'none'}."
     verdicts = len(release.table("verdict_changes"))
     text += f" Changed verdicts: {verdicts or 'none'}."
     return escape_markdown(" ".join(text.split()))
@@ -110,7 +116,7 @@ def _show_changed_sets(release: Release) -> None:
         columns = {"changed": "Change"}
         show_table(
             written_table(rows[:_MOST_ROWS], columns, name="sets", stub="set", heading=_SET),
-            caption=f"Answers, ranks and verdicts since {release.earlier[-1].name}",
+            caption=f"Answers, ranks, verdicts and figures since {release.earlier[-1].name}",
             download="answer_set_changes",
         )
 
@@ -154,7 +160,7 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
             "old": decimal(row["old"]) or "range",
             "new": decimal(row["new"]) or "range",
             "change": decimal(row["change"]),
-            "why": row["why"],
+            "why": REASONS.get(row["why"], row["why"]),
         }
         for row in moved.to_dict("records")
     ]

@@ -34,7 +34,13 @@ from fairstats.report.board.tables import (
 )
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import board_label, findings, unknown_in_practice
-from fairstats.report.notes import flag_notes, screening_summary, selection_notes, submissions_table
+from fairstats.report.notes import (
+    flag_notes,
+    flags_of,
+    screening_summary,
+    selection_notes,
+    submissions_table,
+)
 from fairstats.report.page_output import (
     closed,
     download_links,
@@ -328,7 +334,7 @@ def _show_cautions(figures: BoardFigures) -> None:
 def _show_screening(figures: BoardFigures) -> None:
     """Show what the screening of the answers found, and which were chosen among several runs."""
     rows, overruled = figures.screening, figures.release.overruled
-    notes = [f"{FLAGGED} {note}" for note in flag_notes(rows, overruled)]
+    notes = [f"{FLAGGED} {note}" for note in flag_notes(flags_of(rows), overruled)]
     notes += [f"{CHOSEN} {note}" for note in selection_notes(figures.submissions)]
     summary = screening_summary(rows)
     if len(notes) <= _FEW_NOTES:

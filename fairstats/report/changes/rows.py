@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, p_value, quoted
+from fairstats._lib.formatting import capital, counted, p_value, quoted
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
@@ -314,7 +314,7 @@ REASONS = {
     "answers": "different answers",
     "benchmark": "different benchmark file",
     "method": "different method",
-    "family": "other tests to adjust for",
+    "family": "p or detectable difference adjusted for other tests",
 }
 _ANSWERS = {NEW: "new", GONE: "removed", SAME: "the same answers"}
 #: What may differ between the two releases, with how it is written.
@@ -354,20 +354,16 @@ class SetChange:
 
     @property
     def matters(self) -> bool:
-        """Check whether answers, snapshot, rank or a verdict changed."""
+        """Check whether answers, snapshot, rank, a verdict or a figure changed."""
         return self.text != _ANSWERS[SAME]
 
     @property
     def text(self) -> str:
         """Return the changes as clauses, e.g. ``"new answers; rank 3 of 12 → 2 of 13"``."""
-        return "; ".join(self.clauses)
+        return "; ".join(self.clauses())
 
-    @property
-    def clauses(self) -> tuple[str, ...]:
-        """Return what changed, that of the answers first."""
-        return tuple(self._clauses())
-
-    def _clauses(self) -> Iterator[str]:
+    def clauses(self) -> Iterator[str]:
+        """Yield what changed, that of the answers first."""
         yield _ANSWERS.get(self.change, "other answers")
         if self.change in (NEW, GONE):
             return
@@ -378,6 +374,9 @@ class SetChange:
         if self.facts["benchmark_changed"]:
             yield "the benchmark is declared differently"
         yield from self.verdicts
+        # Other answers have other figures.
+        if self.change == SAME and self.figures:
+            yield f"changed figures: {figures_by_reason(self.figures)}"
 
     def _side(self, name: str, side: str) -> str:
         value = self.facts[f"{name}_{side}"]
@@ -385,6 +384,12 @@ class SetChange:
             return "none" if name == "rank" else "not known"
         of = f" of {self.facts[f'ranked_{side}']}" if name == "rank" else ""
         return f"{quoted(value) if isinstance(value, str) else f'{value:,}'}{of}"
+
+
+def figures_by_reason(counts: Mapping[Any, int]) -> str:
+    """Return numbers of changed figures with the reasons, the most frequent first."""
+    found = Counter(counts).most_common()
+    return ", ".join(f"{count:,} ({REASONS[why]})" for why, count in found)
 
 
 def set_changes(
@@ -472,14 +477,10 @@ def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator
     if len(kept) > most:
         yield f"{len(kept) - most} more answer sets changed; --all lists them"
     if same := len(changed) - len(shown):
-        yield f"{same} answer set{'s' * (same != 1)} with the same answers, rank and verdicts"
+        alike = "with the same answers, rank, verdicts and figures"
+        yield f"{counted(same, 'answer set')} {alike}"
     counts = Counter[str]()
     for one in changed:
         counts.update(one.figures)
-    reasons = ", ".join(f"{count:,} ({REASONS[why]})" for why, count in counts.most_common())
-    if not counts:
-        yield "no figure changed"
-    elif every:
-        yield f"changed figures: {reasons}"
-    else:
-        yield f"changed figures: {reasons}; --all, --csv or --json lists them"
+    how = "" if every else "; --all, --csv or --json lists them"
+    yield f"changed figures: {figures_by_reason(counts)}{how}" if counts else "no figure changed"

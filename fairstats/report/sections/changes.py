@@ -52,7 +52,7 @@ def _since_answer(own: AnswerSet) -> Answer | None:
     change = _since(own)
     if change is None:
         return None
-    short, *others = change.clauses
+    short, *others = change.clauses()
     texts = [f"{capital('; '.join(others))}."] if others else []
     if compared := _again(own):
         texts.append(version_finding(compared))

@@ -121,6 +121,9 @@ def _chart(own: AnswerSet, name: str) -> Chart:
     if not benchmark.has_key:
         letters = letters.assign(key_share=math.nan)
     shares = [100 * value for column in ("share", "key_share") for value in letters[column]]
+    # With these, the labels of the axis enclose all marks.
+    most = max((share for share in shares if share > 0), default=1.0)
+    shares += [0.0, 20.0 * math.ceil(most / 20)]
     attributes = _attributes(own)
     scale: dict[str, Any] = {"room": 0.0, "limits": (0, 100), "signed": False, "unit": "%"}
     axes = [
