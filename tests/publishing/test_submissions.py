@@ -572,8 +572,10 @@ def test_each_answer_set_has_the_reason_of_its_own_submission(
     manifest = json.loads(path.read_text())
     kept = [one for one in manifest["overruled"] if one["strategy"] == "plain"]
     path.write_text(json.dumps(manifest | {"overruled": kept}))
-    (problem,) = verify(made.path, pages=False)[0].problems
-    assert problem.value == "copy"
+    # The API gives the reason, too.
+    problem, *others = verify(made.path, pages=False)[0].problems
+    assert {one.column for one in others} == {None}
+    assert (problem.column, problem.value) == ("overruled", "copy")
     assert "strategy cot are blocked" in problem.message
 
 
