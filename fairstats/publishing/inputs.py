@@ -30,7 +30,7 @@ from fairstats.inference._checks import check_alpha
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
-from fairstats.release.manifest import ALPHAS
+from fairstats.release.manifest import ALPHAS, reason_problem
 from fairstats.release.stored_answers import StoredAnswers, refuse_unread, store_answers
 from fairstats.release.tables import ReleaseInputs
 from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
@@ -44,9 +44,6 @@ from fairstats.screening.screen import screen_opened
 from fairstats.submissions.folder import accepted_submissions, is_submission
 from fairstats.submissions.records import no_submissions, submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
-
-#: The most characters of a reason to publish answers that screening blocks.
-LONGEST_REASON = 500
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -303,13 +300,13 @@ def refuse_blocked(
     problems += [
         Problem(
             parameter("overrule"),
-            f"must be a reason of 1 to {LONGEST_REASON} printable characters",
+            problem,
             "state in a sentence why these answers can be published",
             column=model,
             value=reason[:80],
         )
         for model, reason in sorted({(unit[2], reason) for unit, reason in overruled.items()})
-        if not (reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable())
+        if (problem := reason_problem(reason))
     ]
     remedy = (
         "name only models whose answers screening blocks, here and under [overrule] in the file "

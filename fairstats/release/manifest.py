@@ -41,6 +41,8 @@ TAKE_AGAIN = "download the release again from where it was published"
 _IS_A_LINK = "is a link, not a file of the release"
 #: Manifests are kilobytes.
 _LARGEST_MANIFEST = 16 << 20
+#: The most characters of a reason to publish answers that screening blocks.
+_LONGEST_REASON = 500
 #: Declarations, with vignettes' texts and keys, are some megabytes.
 _LARGEST_DECLARATION = 64 << 20
 # Folders that are read in full before anything is recomputed.
@@ -51,6 +53,25 @@ def _of_time(text: str) -> str:
     if datetime.fromisoformat(text).tzinfo is None:
         raise ValueError("has no time zone")
     pd.Timestamp(text)
+    return text
+
+
+def reason_problem(text: str) -> str:
+    """Return what is wrong with a reason to publish answers that screening blocks; empty if right.
+
+    Parameters
+    ----------
+    text : str
+        The reason, which pages show.
+    """
+    if text.strip() and len(text) <= _LONGEST_REASON and text.isprintable():
+        return ""
+    return f"must be a reason of 1 to {_LONGEST_REASON} printable characters"
+
+
+def _of_reason(text: str) -> str:
+    if problem := reason_problem(text):
+        raise ValueError(problem)
     return text
 
 
@@ -90,7 +111,7 @@ class _AnswerSet(_Unit):
 
 
 class _Overruled(_Unit):
-    reason: str
+    reason: Annotated[str, AfterValidator(_of_reason)]
 
 
 class _Manifest(_Strict):

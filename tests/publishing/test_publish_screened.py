@@ -128,6 +128,19 @@ def test_blocked_answers_that_nobody_overruled_fail_verification(
     assert "overrules these" in problem.remedy
 
 
+@pytest.mark.parametrize("reason", ["", " ", "a" * 501, "no\u202ereason"])
+def test_overruled_answers_without_a_readable_reason_fail_verification(
+    refusing, moved_rows, tmp_path, reason
+):
+    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
+    path = made.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    stated = [one | {"reason": reason} for one in manifest["overruled"]]
+    path.write_text(json.dumps(manifest | {"overruled": stated}))
+    with pytest.raises(InputError, match="must be a reason"):
+        verify(made.path, pages=False)
+
+
 def test_overruled_model_without_blocked_answers_fails_verification(refusing, moved_rows, tmp_path):
     made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     path = made.path / "manifest.json"
