@@ -24,7 +24,7 @@ from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_unranked
-from fairstats.estimates.judgements import Judgements, judge
+from fairstats.estimates.judgements import ROOM, Judgements, judge
 from fairstats.estimates.limits import Check, Limits
 from fairstats.estimates.tested_pairs import pairs_of
 from fairstats.inference.verdict import EQUIVALENT
@@ -201,7 +201,8 @@ def _line(row: Mapping[Hashable, Any], benchmark: Benchmark) -> str:
     shown = f"{name} not known"
     if not math.isnan(row["estimate"]):
         shown = f"{name} {check.shown(row['estimate'], unit=True)}, {level(1 - row['ci_level'])} "
-        shown += f"interval {check.shown(row['ci_low'])} to {check.shown(row['ci_high'])}"
+        room = ROOM * (check.judged and benchmark.kind.numeric)
+        shown += f"interval{room} {check.shown(row['ci_low'])} to {check.shown(row['ci_high'])}"
         outer = (row["lowest"], row["highest"])
         if outer != (row["ci_low"], row["ci_high"]) and not math.isnan(outer[0]):
             shown += f", {check.shown(outer[0])} to {check.shown(outer[1])} with missing answers"
@@ -296,9 +297,13 @@ def _needed(
     if math.isnan(estimate):
         return "the figure is not known"
     gap = check.limit - estimate if check.is_largest else estimate - check.limit
-    end, inner = ("highest", "ci_high") if check.is_largest else ("lowest", "ci_low")
-    reached = row[inner]
+    near, far = ("low", "high") if check.is_largest else ("high", "low")
+    end, reached, nearest = f"{far}est", row[f"ci_{far}"], row[f"ci_{near}"]
     if gap <= 0:
+        beyond = nearest > check.limit if check.is_largest else nearest < check.limit
+        if beyond:
+            least = check.shown(row[f"{near}est"], unit=True)
+            return f"the interval is beyond the limit, but missing answers could take it to {least}"
         return "the figure is beyond the limit, but its interval is not"
     alone = reached < check.limit if check.is_largest else reached > check.limit
     if alone and math.isnan(row[end]):
@@ -333,7 +338,7 @@ def _figures(
         # With a key, decisions and levels have accuracies too.
         metric = None
     # A limit below which a difference of means must be is a margin, whatever it is called.
-    if check.judged or (kind.numeric and check.metric == kind.difference):
+    if check.judged:
         columns = _columns(check, judged.outer.estimate, judged.inner, judged.widened(judged.inner))
     elif isinstance(metric, PairMetric):
         own = pairs_of(outcomes, counting, level_, pairs.tests)

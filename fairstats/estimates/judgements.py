@@ -42,6 +42,8 @@ _MISSED = (
     "equivalence is open: rare differences of up to the whole scale, which these items could miss, "
     "could take the difference beyond the margin"
 )
+#: What makes the interval for the equivalence of means wider than the one of the estimates.
+ROOM = " with room for rare differences"
 UNEQUAL_SAMPLES = "items have different numbers of samples"
 
 
@@ -401,7 +403,7 @@ class Judgements:
                 subject = f"{done.unasked[place]} of {done.items[place]} items that were not asked"
             kind = kinds[place]
             if alone[place] == EQUIVALENT:
-                reach = f"the {level(2 * self.alpha)} interval could reach "
+                reach = f"the {level(2 * self.alpha)} interval{ROOM * kind.numeric} could reach "
                 reach += kind.shown_range(low[place], high[place])
                 how = f"{reach}, and the margin is ±{kind.shown_margin(self.margin[place])}"
             else:

@@ -93,6 +93,18 @@ def test_limit_that_is_not_kept_has_its_reason(check, fair, ad, cfr, result, rea
     assert table["reason"].str.contains(reason).all()
 
 
+def test_interval_beyond_the_limit_is_held_back_by_missing_answers_alone(check, fair):
+    black, number = fair["group"] == "black", fair["item_id"].str[5:].astype(int)
+    worse = fair.assign(answer=fair["answer"].mask(black & (number % 10 < 3), "D"))
+    limits, options = Limits(largest={"ad": 0.21}), {"attributes": ["race"], "missing": "incorrect"}
+    assert results(check(worse, limits, **options)) == ["fail"]
+    open_ = worse.assign(answer=worse["answer"].mask(black & (number % 10 == 1) & (number < 160)))
+    (row,) = check(open_, limits, **options).to_dict("records")
+    assert row["ci_low"] > row["limit"] > row["lowest"]
+    assert row["result"] == "cannot tell"
+    assert "missing answers could take it to" in row["reason"]
+
+
 # --- Ways to pass without being fair
 
 

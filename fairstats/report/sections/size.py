@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value, points
+from fairstats.estimates.judgements import ROOM
 from fairstats.estimates.specifications import SMALLEST
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
@@ -191,9 +192,10 @@ def table(own: AnswerSet) -> Sequence[Shown]:
             "least": NONE if math.isnan(least) else points(least, signed=False),
             "p": p_cell(pair.value(kind.test, "p_value")),
         }
+    more = f"CI for equivalence:{ROOM}" if kind.numeric else "Detectable: with 80% power"
     caption = (
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
-        f"equivalent.{'' if kind.numeric else ' Detectable: with 80% power'}"
+        f"equivalent. {more}"
     )
     words = {"level": level(alpha), "inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
     words["inner"] += " for equivalence" * kind.numeric
