@@ -19,7 +19,7 @@ from fairstats.counts.answer_tables import item_patterns
 from fairstats.counts.grid import item_grid
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference._checks import LEAST_P, check_alpha
-from fairstats.inference.clustered_answers import design_effect
+from fairstats.inference.clustered_answers import few_clusters_effect
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import wilson
 from fairstats.retrieval.variant_lists import Lists, asked_with, open_retrievals, refuse_lacking
@@ -132,9 +132,10 @@ def retrieval_effects(
 
     Shares have Wilson's interval. The difference has Newcombe's interval for two independent
     groups, and a two-sided p-value by Fisher's exact test, unadjusted. With several samples per
-    item, or declared clusters of several items, counts are divided by the design effect (for the
-    difference, the larger of the two), and there is no test. A missing answer is neither wrong nor
-    changed, under any policy. Two variants without any retrieved snippets have the same snippets.
+    item, or declared clusters of several items, counts are divided by the design effect of few
+    clusters (`few_clusters_effect`; for the difference, the larger of the two), and there is no
+    test. A missing answer is neither wrong nor changed, under any policy. Two variants without any
+    retrieved snippets have the same snippets.
 
     References
     ----------
@@ -256,7 +257,7 @@ class _Pairs:
 
     def _share(self, part: Mask, whole: Mask) -> Row:
         count, n = int((part & whole).sum()), int(whole.sum())
-        effect = _effect(part[whole], self.units[whole])
+        effect = _effect(part[whole], self.units[whole], self.alpha)
         found = wilson(count, n, alpha=self.alpha, design_effect=effect)
         return {
             "estimate": count / n if n else np.nan,
@@ -271,7 +272,9 @@ class _Pairs:
     def _difference(self, other: Mask, same: Mask) -> Row:
         changed_other, n_other = int((self.changed & other).sum()), int(other.sum())
         changed_same, n_same = int((self.changed & same).sum()), int(same.sum())
-        effect = max(_effect(self.changed[kind], self.units[kind]) for kind in (other, same))
+        effect = max(
+            _effect(self.changed[kind], self.units[kind], self.alpha) for kind in (other, same)
+        )
         found = partly_paired_interval(
             *(0, 0, 0, 0),
             correct_a=changed_other,
@@ -305,7 +308,7 @@ class _Pairs:
         return row | tested | {"method_note": f"not adjusted; {NOT_CAUSAL}"}
 
 
-def _effect(successes: Mask, units: Texts) -> float:
+def _effect(successes: Mask, units: Texts, alpha: float) -> float:
     """Return the design effect of a share; 1 if each unit occurs once."""
     codes, names = pd.factorize(units)
     if len(names) == len(units):
@@ -313,7 +316,7 @@ def _effect(successes: Mask, units: Texts) -> float:
     cells = np.zeros((len(names), 2))
     np.add.at(cells, (codes, np.where(successes, 0, 1)), 1)
     share = float(successes.mean())
-    return design_effect(cells, np.ones(len(names)), [1 - share, -share])
+    return few_clusters_effect(cells, np.ones(len(names)), [1 - share, -share], alpha=alpha)
 
 
 def _in_order(rows: list[Row], opened: Iterable[Lists]) -> list[Row]:
