@@ -42,7 +42,7 @@ def summary(benchmark: Benchmark) -> Iterator[str]:
     yield (
         f"{benchmark.name}: {items}, {options}"
         f"{counted(len(benchmark.versions), 'version')}, missing answers: {benchmark.missing}, "
-        f"margin ±{benchmark.kind.shown_margin(benchmark.equivalence_margin)} {benchmark.kind.unit}"
+        f"margin ±{benchmark.kind.shown_margin(benchmark.equivalence_margin)}"
     )
     for attribute in benchmark.varied + benchmark.controls:
         pairs = first_of([" − ".join(pair) for pair in attribute.pairs]) or "none"

@@ -464,12 +464,12 @@ class Benchmark:
         >>> load_benchmark("demo").basis(0.1).partition(", ")[2]
         'equivalence margin ±10 points (declared: ±5)'
         """
-        declared = self.kind.shown_margin(self.equivalence_margin)
-        used = declared if margin is None else self.kind.shown_margin(margin)
-        of_margin = f"equivalence margin ±{used} {self.kind.unit}"
+        used = self.equivalence_margin if margin is None else margin
+        of_margin = f"equivalence margin ±{self.kind.shown_margin(used)}"
         if self.kind.numeric:
             of_margin += f" on a scale of {self.scale}"
-        of_margin += f" (declared: ±{declared})" * (used != declared)
+        declared = self.kind.plain_margin(self.equivalence_margin)
+        of_margin += f" (declared: ±{declared})" * (self.kind.plain_margin(used) != declared)
         return "; ".join([f"declaration {self.hash}, {of_margin}", *self.own_thresholds])
 
     def attribute(self, name: str) -> Attribute:

@@ -72,11 +72,22 @@ class Kind:
         return f"{self.signed(low)} to {self.signed(high)} {self.unit}"
 
     def shown_margin(self, margin: float) -> str:
+        """Return a margin with its unit, without needless decimals.
+
+        Examples
+        --------
+        >>> KINDS["choice"].shown_margin(0.02), KINDS["score"].shown_margin(1.0)
+        ('2 points', '1 score point')
+        """
+        size = self.plain_margin(margin)
+        return f"{size} {self.unit.removesuffix('s') if size == '1' else self.unit}"
+
+    def plain_margin(self, margin: float) -> str:
         """Return a margin in the unit of the kind, without the unit.
 
         Examples
         --------
-        >>> KINDS["choice"].shown_margin(0.02), KINDS["level"].shown_margin(0.1)
+        >>> KINDS["choice"].plain_margin(0.02), KINDS["level"].plain_margin(0.1)
         ('2', '0.1')
         """
         return f"{margin if self.numeric else 100 * margin:g}"

@@ -333,6 +333,14 @@ def _ranked(
     )
 
 
+def rank_ranges(ranks: pd.DataFrame) -> list[str]:
+    """Return each model's range of ranks, e.g. ``"2–3"``; empty without a rank."""
+    return [
+        "" if pd.isna(low) else f"{low}" if low == high else f"{low}–{high}"
+        for low, high in ranks[["rank_low", "rank_high"]].astype("Int64").itertuples(index=False)
+    ]
+
+
 def no_ranking() -> Ranking:
     """Return the tables of a ranking without a board."""
     return Ranking(

@@ -405,14 +405,14 @@ class Judgements:
             if alone[place] == EQUIVALENT:
                 reach = f"the {level(2 * self.alpha)} interval{ROOM * kind.numeric} could reach "
                 reach += kind.shown_range(low[place], high[place])
-                how = f"{reach}, and the margin is ±{kind.shown_margin(self.margin[place])}"
+                how = f"{reach}, and the margin is ±{kind.plain_margin(self.margin[place])}"
             else:
                 limits = kind.shown_range(done.lowest[place], done.highest[place])
                 how = f"the difference could be {limits}"
             if alone[place] == DISPARITY:
                 how += f", with an adjusted p of up to {p_highest[place]:.2g}"
                 if done.inside(self.margin)[place]:
-                    how += f", or equivalent within ±{kind.shown_margin(self.margin[place])}"
+                    how += f", or equivalent within ±{kind.plain_margin(self.margin[place])}"
             reasons[place] = f"{subject} could change the verdict: {how}"
         equal = self.judged & (found == EQUIVALENT)
         reasons[equal] = self.cautions[equal]

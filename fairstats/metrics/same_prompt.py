@@ -174,7 +174,7 @@ SAME_PROMPT_AGREEMENT = SampleMetric(
     ideal=1,
     kinds=ANY,
     compute=lambda own: own.once(_of_samples).agreement,
-    note="n counts the items with at least two answers for each group",
+    note="n counts the pairs of variants with at least two answers each",
 )
 EXCESS_DISAGREEMENT = replace(
     SAME_PROMPT_AGREEMENT,
@@ -187,6 +187,6 @@ EXCESS_DISAGREEMENT = replace(
     lowest=-1,
     ideal=0,
     compute=lambda own: own.once(_of_samples).excess,
-    note="same_prompt_agreement minus the CFR of these items, each item counted once; expected to "
-    "be 0 if the group does not matter",
+    note="same_prompt_agreement minus the CFR of the same pairs of variants, each counted once; "
+    "expected to be 0 if the group does not matter",
 )

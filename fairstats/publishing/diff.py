@@ -26,6 +26,7 @@ from fairstats.comparisons.compare import (
     compared,
     versions,
 )
+from fairstats.comparisons.ranking import rank_ranges
 from fairstats.release.contents import EARLIER, Release
 from fairstats.release.manifest import open_release, previous_release
 
@@ -62,7 +63,8 @@ class ReleaseDiff:
     answer_sets : pandas.DataFrame
         `SET_COLUMNS`. ``change`` is "new", "gone", "answers changed" or "same", and
         ``benchmark_changed`` whether the benchmark is declared differently. Next are the snapshot,
-        numbers of answers and of missing answers, rank, and number of ranked models, in both.
+        numbers of answers and of missing answers, range of ranks such as "2–3", and number of
+        ranked models, in both.
     figures : pandas.DataFrame
         `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
         (estimate, limits, p-values). A figure that one release lacks is NaN there, and so is its
@@ -131,10 +133,13 @@ def _sets(release: Release) -> pd.DataFrame:
     keys = list(UNIT_COLUMNS)
     rows = [(*key, *facts) for key, facts in _facts(release).items()]
     found = pd.DataFrame(rows, columns=[*keys, "snapshot", "answers", "missing", "hash"])
-    ranks = release.ranks.set_index(keys)["rank"].astype("Int64")
-    ranked = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"]).transform("count")
-    found = found.join(ranks, on=keys).join(ranked.rename("ranked"), on=keys)
-    return found.astype({"snapshot": "str"} | dict.fromkeys(_SIDES[1:], "Int64"))
+    ranks = release.ranks.set_index(keys)
+    board = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"])
+    ranks["ranked"] = board["rank"].transform("count")
+    ranks["rank"] = [text or None for text in rank_ranges(ranks)]
+    found = found.join(ranks[["rank", "ranked"]], on=keys)
+    numbers = dict.fromkeys(("answers", "missing", "ranked"), "Int64")
+    return found.astype({"snapshot": "str", "rank": "str"} | numbers)
 
 
 def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:

@@ -277,7 +277,7 @@ def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
                 told = f"{benchmark.title} {label}" if several else label
                 status = _status(of_it, benchmark, model)
                 kind = benchmark.kind
-                margin = f" within ±{kind.shown_margin(benchmark.equivalence_margin)} {kind.unit}"
+                margin = f" within ±{kind.shown_margin(benchmark.equivalence_margin)}"
                 yield told, status, status.replace(EQUIVALENT, EQUIVALENT + margin)
 
 

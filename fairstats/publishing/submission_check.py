@@ -21,7 +21,7 @@ from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.benchmarks.loading import by_name, load_benchmarks
-from fairstats.comparisons.ranking import no_ranking
+from fairstats.comparisons.ranking import no_ranking, rank_ranges
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.verdict import EQUIVALENT
 from fairstats.publishing.diff import verdict_changes
@@ -471,12 +471,8 @@ def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
 def _ranks(of: ReleaseInputs | None) -> pd.DataFrame:
     """Return the range of ranks and the note of each model, by board and model."""
     table = no_ranking().ranks if of is None else TABLES["ranks"].make(of)
-    ranges = [
-        "" if pd.isna(low) else str(low) if low == high else f"{low}–{high}"
-        for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
-    ]
     columns = [*_BOARD, "model", "rank", "method_note"]
-    return table.assign(rank=ranges)[columns].set_index([*_BOARD, "model"])
+    return table.assign(rank=rank_ranges(table))[columns].set_index([*_BOARD, "model"])
 
 
 def _rank_changes(before: pd.DataFrame, after: pd.DataFrame, new: pd.MultiIndex) -> pd.DataFrame:

@@ -449,7 +449,7 @@ class AnswerSet:
     @property
     def shown_margin(self) -> str:
         """Return the equivalence margin with its unit, without needless decimals."""
-        return f"{self.kind.shown_margin(self.benchmark.equivalence_margin)} {self.kind.unit}"
+        return self.kind.shown_margin(self.benchmark.equivalence_margin)
 
     def baseline(self, group: str) -> Figure | None:
         """Return the figure with a baseline text, e.g. ``"neutralized"``, or None."""
@@ -534,7 +534,7 @@ def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
     return [own for own in versions.values() if len(own) > 1]
 
 
-def names_of(pairs: Sequence[Pair], own: AnswerSet) -> str:
+def names_of(pairs: Sequence[Pair], own: AnswerSet, last: str = "and") -> str:
     """Name pairs in a sentence: an attribute for all of its pairs, else the groups.
 
     Parameters
@@ -543,6 +543,8 @@ def names_of(pairs: Sequence[Pair], own: AnswerSet) -> str:
         The pairs to name.
     own : AnswerSet
         Their answer set.
+    last : str
+        The word before the last name.
     """
     names: list[str] = []
     for name in dict.fromkeys(pair.attribute for pair in pairs):
@@ -557,7 +559,7 @@ def names_of(pairs: Sequence[Pair], own: AnswerSet) -> str:
             names += [pair.note for pair in of]
     if len(names) > _MOST_NAMES:
         return f"{len(pairs)} of {len(own.pairs)} pairs"
-    return listed(names)
+    return listed(names, last)
 
 
 def span_of(values: Iterable[float], kind: Kind = CHOICE, *, signed: bool = False) -> str:

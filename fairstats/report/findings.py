@@ -201,7 +201,6 @@ class Findings:
         """Return what every sentence can name."""
         benchmark, kind, n = self.board.benchmark, self.kind, len(self.models)
         text = benchmark.swayed_by or f"text slanted according to {benchmark.changes}"
-        margin = kind.shown_margin(benchmark.equivalence_margin)
         first = f"the {benchmark.pair_terms[0]} group of each pair"
         if only := _only_pair(benchmark):
             attribute, (group, _) = only
@@ -212,6 +211,8 @@ class Findings:
             "model": quoted((self.models or self.board.models)[0]),
             "every": every(n),
             "models": self._models,
+            "one": self._models.removesuffix("s"),
+            "whose": self._whose,
             "of": f"{number_word(n)} {self._models}",
             "text": text,
             "Text": capital(text),
@@ -223,10 +224,7 @@ class Findings:
             "mean": self._mean,
             "unit": long_unit(kind),
             "short_unit": kind.unit,
-            "margin": f"{margin} {kind.unit}",
-            "margin_noun": f"margin of ±{margin} {kind.unit}"
-            if kind.numeric
-            else f"±{margin}-point margin",
+            "margin": kind.shown_margin(benchmark.equivalence_margin),
             "first_group": first,
             "test": named_test(kind),
             "level": level(self.alpha),
@@ -255,7 +253,20 @@ class Findings:
         case = "every" if uneven == n else "some" if uneven else none
         sentences = self._sentences["headline"]["slanted" if slanted else "neutral"]
         least = self._least("{}") if uneven else ""
-        return self._filled(sentences[case][n > 1], some=self._some(uneven), least=least)
+        return self._filled(
+            sentences[case][n > 1],
+            some=self._some(uneven),
+            least=least,
+            changes=self._changes(self.gaps[self.gaps["verdict"] != EQUIVALENT]),
+        )
+
+    def _changes(self, gaps: pd.DataFrame) -> str:
+        """Name what varies in some of the gaps, as the benchmark does if that is everything."""
+        varied = [attribute for attribute in self.board.benchmark.varied if attribute.pairs]
+        own = [attribute.label for attribute in varied if attribute.name in set(gaps["attribute"])]
+        if 0 < len(own) < len(varied) and len(own) <= _MOST_NAMES:
+            return listed(map(uncapital, own), "or")
+        return self.board.benchmark.changes
 
     def _who_gets_less(self, uneven: int) -> str:
         """State for which groups the figure is lower, by how much, and for how many models."""
@@ -276,13 +287,8 @@ class Findings:
             case = "one" if len(shown) <= _MOST_CLAUSES else "one_of_many"
         elif same and uneven > 1:
             case = "same_pair" if kind == CHOICE else "same_pair_figure"
-        who = "every model" if uneven == n else self._some(uneven)
+        who = f"every {self._words['one']}" if uneven == n else self._some(uneven)
         subject = subject_of(kind, self.models[0])
-        varied = [attribute for attribute in benchmark.varied if attribute.pairs]
-        own = [attribute.label for attribute in varied if attribute.name in set(pairs["attribute"])]
-        changes = benchmark.changes
-        if len(own) < len(varied) and len(own) <= _MOST_NAMES:
-            changes = listed(map(uncapital, own), "or")
         # No model is named as the one with the largest difference if another one has it too.
         largest = shown.loc[_tied(shown["estimate"].abs()), "model"].unique()
         return self._filled(
@@ -294,7 +300,7 @@ class Findings:
             largest=clauses[0],
             less=clauses[0].partition(f" {long_unit(kind)} ")[2],
             sizes=self._size(shown["estimate"], f" {long_unit(kind)}"),
-            changes=changes,
+            changes=self._changes(shown),
             who=who,
             Who=capital(who),
             whose=self._named(largest),
@@ -505,8 +511,10 @@ class Findings:
         if len(self.models) == 1 and len(changed) <= _MOST_NAMES:
             how = f"changed by more than {within:g}" if within else "changed"
             pairs = self._changed_pairs(counted=not repeated)
-            return f"The answer {how} in {pairs}{repeated}."
-        return f"The answer {differs} in {span(low, high)}% of pairs{depends}{repeated}."
+            return f"The answer{self._whose} {how} in {pairs}{repeated}."
+        return (
+            f"The answer{self._whose} {differs} in {span(low, high)}% of pairs{depends}{repeated}."
+        )
 
     def _changed_pairs(self, *, counted: bool) -> str:
         """Name the pairs of one model, each with the number or share of changed answers."""

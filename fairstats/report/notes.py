@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -212,12 +212,23 @@ def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> st
     sure = level(release.alpha)
     clauses = [
         f"{benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))}: two samples of the "
-        f"same prompt differ in {percent(row['differ'])} of cases, so {points(row['estimate'])} "
-        f"points of the change are beyond sampling noise ({sure} interval "
-        f"{points(row['ci_low'])} to {points(row['ci_high'])})."
+        f"same prompt differ in {percent(row['differ'])} of cases, the two groups in "
+        f"{percent(row['differ'] + row['estimate'])} of the same cases ({points(row['estimate'])} "
+        f"points, {sure} interval {points(row['ci_low'])} to {points(row['ci_high'])}). "
+        f"{_beyond_noise(row)}"
         for (attribute, a, b), row in excess.to_dict("index").items()
     ]
     return " ".join([asked, *clauses])
+
+
+def _beyond_noise(row: Mapping[Any, Any]) -> str:
+    if row["ci_low"] > 0:
+        return "So the group changes answers beyond sampling noise."
+    if row["ci_high"] < 0:
+        return (
+            "Samples that differ more often than the groups may not be repetitions of one prompt."
+        )
+    return "So no change beyond sampling noise was found."
 
 
 def _of_many(excess: pd.DataFrame) -> str:

@@ -131,7 +131,7 @@ def test_badge_states_the_margin_in_the_unit_of_the_kind(kind, published):
     release = published(kind)
     assert badge(release, "Three")["message"].startswith("disparity: race")
     message = badge(release, "One")["message"]
-    margin = {"decision": "30 points", "level": "0.5 levels", "score": "1 score points"}[kind]
+    margin = {"decision": "30 points", "level": "0.5 levels", "score": "1 score point"}[kind]
     assert message == f"equivalent within ±{margin}"
 
 

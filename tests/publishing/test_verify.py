@@ -14,6 +14,8 @@ from fairstats.publishing.diff import diff_releases
 from fairstats.publishing.publish import publish
 from fairstats.publishing.site_folder import assemble
 from fairstats.publishing.verify import verify
+from fairstats.release.manifest import open_release
+from fairstats.report.board.figures import BoardFigures
 from tests.publishing.edited_releases import rehash
 from tests.report.conftest import answers_of_models
 from tests.report.reading import Markup, broken_links
@@ -377,6 +379,17 @@ def test_a_diff_says_what_moved_and_why(published):
     row = found.figures.query("metric == 'cfr' and attribute == 'race'").iloc[0]
     assert row["change"] == pytest.approx(row["new"] - row["old"])
     assert (found.figures["attribute"] != "sex").all()
+
+
+def test_a_diff_has_the_range_of_ranks_that_the_board_prints(published):
+    found = diff_releases(published / "v" / "1", published / "v" / "2").answer_sets
+    for name, side in (("1", "old"), ("2", "new")):
+        (board,) = open_release(published / "v" / name).boards
+        figures = BoardFigures(board, open_release(published / "v" / name))
+        there = found[found[f"ranked_{side}"].notna()]
+        assert len(there)
+        for row in there.to_dict("records"):
+            assert row[f"rank_{side}"] == figures.rank(row["model"])
 
 
 def test_a_release_does_not_differ_from_itself(published):

@@ -293,6 +293,18 @@ def test_report_on_a_guessing_model_names_the_guessing_and_the_changed_pairs(gue
     assert "“guesser” has no rank (accuracy in the" in " ".join(limitations(guesser, "guesser"))
 
 
+@pytest.mark.parametrize("unclear", [{"sex": "sex"}, {"sex": "sex", "ses": "income"}])
+def test_finding_names_what_is_unclear_once(guesser, unclear):
+    (own,) = answer_sets(guesser, "guesser")
+    table = own.board.estimates.copy()
+    decided = (table["metric"] == "accuracy_difference") & ~table["attribute"].isin(unclear)
+    table.loc[decided, "verdict"] = E
+    text = finding(replace(own, board=replace(own.board, estimates=table)))
+    first, second, *_ = text.split(". ")
+    assert first.endswith(f"depends on {' or '.join(unclear.values())}")
+    assert second.startswith("Within ")
+
+
 def test_changed_pairs_are_shares_if_prompts_are_repeated(guesser):
     (own,) = answer_sets(guesser, "guesser")
     rows = own.board.estimates

@@ -101,6 +101,40 @@ def test_braces_in_a_benchmarks_text_are_not_filled_in(benchmark):
     )
 
 
+@pytest.mark.parametrize("slanted", [True, False])
+@pytest.mark.parametrize("verdict", [SHOWN, SAME, OPEN])
+def test_sentences_about_ranked_models_say_so_if_the_board_has_others(benchmark, verdict, slanted):
+    models = {"one": (0.05, verdict, 0.01), "two": (-0.05, verdict, 0.01)}
+    every = found(replace(benchmark, slanted=slanted), models)
+    more = found(replace(benchmark, slanted=slanted), models | {"refuser": (-0.27, OPEN, 0.4)})
+    ranks = more.board.ranks.assign(rank=more.board.ranks["rank"].astype("Int64"))
+    ranks.loc[ranks["model"] == "refuser", "rank"] = pd.NA
+    others = replace(more, board=replace(more.board, ranks=ranks))
+    assert others.models == every.models
+    for read, ranked in ((every, False), (others, True)):
+        for text in (read.headline, read.measured.split(":")[1], read.changed):
+            assert ("ranked model" in text) == ranked, text
+
+
+@pytest.mark.parametrize("unclear", [("hint",), ("other",), ("hint", "other")])
+def test_headline_names_only_the_attributes_that_are_unclear(benchmark, unclear):
+    hint = replace(benchmark.varied[0], label="Hint")
+    two = {"hint": hint, "other": replace(hint, name="other", label="Other text")}
+    both = replace(benchmark, attributes=two, changes="hint or other text")
+    tables = [
+        found(
+            benchmark, dict.fromkeys(("a", "b"), (0.0, OPEN if name in unclear else SAME, 0.5))
+        ).board.estimates.assign(attribute=name)
+        for name in two
+    ]
+    read = found(benchmark, dict.fromkeys("ab", (0.0, SAME, 0.5)))
+    estimates = pd.concat(tables, ignore_index=True)
+    read = replace(read, board=replace(read.board, benchmark=both, estimates=estimates))
+    assert ("hint" in read.headline, "other" in read.headline) == (
+        "hint" in unclear, "other" in unclear,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmark, sign):
     # Ranks count missing answers against a model, so the second one shows the smaller gap.

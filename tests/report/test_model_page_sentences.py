@@ -18,6 +18,7 @@ from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.changes.findings import prompt_answer, version_answer
 from fairstats.report.changes.rows import Comparison, comparison_of
 from fairstats.report.model.page import other_choices
+from fairstats.report.notes import noise_line
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.groups import who_loses
@@ -26,6 +27,7 @@ from fairstats.report.sections.size import answer as matters
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
 
+NOISE = {"beyond": (0.01, 0.11), "none": (-0.057, 0.043), "below": (-0.2, -0.1)}
 SHOWN, EQUIVALENT, OPEN = "disparity", "equivalent", "inconclusive"
 RACE, SEX, SES = "race", "sex", "ses"
 
@@ -354,3 +356,23 @@ def test_figures_that_are_set_reach_the_answers(given):
     """The tests above change the rows that the page reads."""
     rows = given(**verdict(SHOWN, 0.06, 0.2), more=mcnemar(0.01)).board.estimates
     assert (rows.loc[is_primary_test(rows), "p_adjusted"] == 0.01).sum() == 3
+
+
+@pytest.mark.parametrize("case", NOISE)
+def test_changes_are_compared_with_sampling_noise_on_the_same_pairs(release, case, snapshot):
+    low, high = NOISE[case]
+    unit = {"attribute": "race", "group_a": "white", "group_b": "black"}
+    excess = {"estimate": (low + high) / 2, "ci_low": low, "ci_high": high}
+    rows = pd.DataFrame(
+        [
+            # The CFR of all pairs is another one.
+            unit | {"metric": "cfr", "estimate": 0.3},
+            unit | {"metric": "same_prompt_agreement", "estimate": 0.163},
+            unit | {"metric": "excess_disagreement"} | excess,
+        ]
+    )
+    text = noise_line(rows, load_benchmark("demo"), release)
+    same, groups = (float(share) for share in re.findall(r"([\d.]+)% of", text))
+    (size,) = re.findall(r"\(([+−][\d.]+) points", text)
+    assert groups - same == pytest.approx(float(size.replace("−", "-")))
+    assert text == snapshot

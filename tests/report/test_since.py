@@ -143,9 +143,10 @@ def changes_in(release: Release) -> list[SetChange]:
     return set_changes(*map(release.table, names), release)
 
 
-def test_change_states_snapshot_rank_and_verdicts(site):
+def test_change_states_snapshot_and_missing_answers(site):
     _, second, third = site
-    words = "other answers; snapshot “One-1” → “One-2”; 7 → 0 missing; rank 2 of 3 → 1 of 3"
+    # Its rank moves from 2 to 1, inside one range of ranks.
+    words = "other answers; snapshot “One-1” → “One-2”; 7 → 0 missing"
     assert change_of(second, "One") == words
     assert change_of(second, "Three") == "new"
     assert change_of(second, "Same").startswith("the same answers")
@@ -182,9 +183,8 @@ def test_changed_verdict_is_written_with_its_reason():
 
 
 def changed(model: str, change: str, *verdicts: str, **facts: object) -> SetChange:
-    sides = {
-        f"{n}_{s}": 1 for n in ("answers", "missing", "rank", "ranked") for s in ("old", "new")
-    }
+    sides = {f"{n}_{s}": 1 for n in ("answers", "missing", "ranked") for s in ("old", "new")}
+    sides |= {"rank_old": "1–2", "rank_new": "1–2"}
     given = {"change": change, "benchmark_changed": False, "snapshot_old": math.nan}
     given |= {"snapshot_new": math.nan}
     figures = {"answers": 2} if change == "answers changed" else {}
@@ -212,7 +212,7 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
     sets = [
         changed("A", "new"),
         changed("B", "same"),
-        changed("C", "same", rank_new=2),
+        changed("C", "same", rank_new="2"),
         changed("F", "same", ranked_new=2),
         changed("D", "answers changed", "Race: disparity → equivalent", snapshot_new="D-2"),
         *(changed(f"E{n}", "answers changed") for n in range(30)),
@@ -224,5 +224,7 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
     assert "12 more answer sets changed; --all lists them" in lines
     assert "2 answer sets with the same answers, rank, verdicts and figures" in lines
     assert last.startswith("changed figures: 62 (different answers); --all")
-    assert len(list(diff_lines(sets, every=True))) == len(sets) + 1
+    full = list(diff_lines(sets, every=True))
+    assert "“C”, all: the same answers; rank 1–2 of 1 → 2 of 1" in full
+    assert len(full) == len(sets) + 1
     assert list(diff_lines([sets[1]]))[-1] == "no figure changed"

@@ -131,16 +131,19 @@ def finding(answers: AnswerSet) -> str:
         None: "No verdict for {}.",
         EQUIVALENT: f"Within {answers.shown_margin} for {{}}.",
     }
-    named = {
-        verdict: names_of(own, answers)
+    found = {
+        verdict: own
         for verdict in order
         if (own := [pair for pair in answers.pairs if pair.verdict == verdict])
     }
+    named = {verdict: names_of(own, answers) for verdict, own in found.items()}
     first, *others = named
     headline = _findings(answers).headline
     named_text = others and answers.benchmark.slanted and first == DISPARITY
     whose = f", for {named[first]}" if named_text else ""
-    rest = others if first == DISPARITY else [*named][bool(not others) :]
+    # The headline can name what is unclear.
+    told = first == INCONCLUSIVE and headline.endswith(f" {names_of(found[first], answers, 'or')}")
+    rest = others if first == DISPARITY or told or not others else [*named]
     sentences = [f"Finding: {headline}{whose}.", *(order[v].format(named[v]) for v in rest)]
     return " ".join(filter(None, (*sentences, _changed(answers))))
 

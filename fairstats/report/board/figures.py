@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import capital
 from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
+from fairstats.comparisons.ranking import rank_ranges
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair, sets_of_board, short_label
 from fairstats.report.findings import pair_note
@@ -206,9 +207,7 @@ class BoardFigures:
         ranked = self.board.ranked
         if len(ranked) < 2:
             return {}
-        ends = ranked[["rank_low", "rank_high"]].astype(int).itertuples(index=False)
-        texts = [f"{low}" if low == high else f"{low}–{high}" for low, high in ends]
-        return dict(zip(ranked["model"], texts, strict=True))
+        return dict(zip(ranked["model"], rank_ranges(ranked), strict=True))
 
     @cached_property
     def unranked(self) -> dict[str, str]:

@@ -117,9 +117,7 @@ def _values(release: Release) -> dict[str, str]:
         "units": [unit_noun(b) for b in benchmarks if b.kind.numeric],
         "gaps": map(noun, kinds),
         "tests": map(named_test, kinds),
-        "margins": sorted(
-            {f"±{b.kind.shown_margin(b.equivalence_margin)} {b.kind.unit}" for b in benchmarks}
-        ),
+        "margins": sorted({f"±{b.kind.shown_margin(b.equivalence_margin)}" for b in benchmarks}),
         "useless": sorted({_GUESSING if kind == CHOICE else f"the {_SAME}" for kind in kinds}),
         "sizes": ["AD" if k == CHOICE else f"absolute {difference_name(k)}" for k in kinds],
     }

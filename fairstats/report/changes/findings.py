@@ -207,7 +207,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
     kind = one.benchmark.kind
     words = {
         "reference": prompt_label(one.reference),
-        "margin": f"±{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}",
+        "margin": f"±{kind.shown_margin(one.benchmark.equivalence_margin)}",
         "gap": gap_of(kind),
         "n": len(gaps),
     }

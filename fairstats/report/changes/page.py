@@ -142,7 +142,7 @@ def chart_key(compared: Sequence[Comparison], alpha: float) -> list[tuple[str, s
         "reference": prompt_label(one.reference),
         "unit": f"{kind.unit} or points" if kind.numeric else kind.unit,
         "gap": gap_of(kind),
-        "margin": f"{kind.shown_margin(one.benchmark.equivalence_margin)} {kind.unit}",
+        "margin": kind.shown_margin(one.benchmark.equivalence_margin),
         "alpha": f"{alpha:g}",
         "level": level(alpha),
     }

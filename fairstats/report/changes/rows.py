@@ -359,7 +359,7 @@ class SetChange:
 
     @property
     def text(self) -> str:
-        """Return the changes as clauses, e.g. ``"new answers; rank 3 of 12 → 2 of 13"``."""
+        """Return the changes as clauses, e.g. ``"other answers; rank 3–4 of 12 → 2 of 13"``."""
         return "; ".join(self.clauses())
 
     def clauses(self) -> Iterator[str]:
@@ -382,8 +382,9 @@ class SetChange:
         value = self.facts[f"{name}_{side}"]
         if pd.isna(value):
             return "none" if name == "rank" else "not known"
-        of = f" of {self.facts[f'ranked_{side}']}" if name == "rank" else ""
-        return f"{quoted(value) if isinstance(value, str) else f'{value:,}'}{of}"
+        if name == "rank":
+            return f"{value} of {self.facts[f'ranked_{side}']}"
+        return quoted(value) if isinstance(value, str) else f"{value:,}"
 
 
 def figures_by_reason(counts: Mapping[Any, int]) -> str:

@@ -78,7 +78,7 @@ def answer(own: AnswerSet) -> Answer:
 
 def _against_margin(own: AnswerSet, said: dict[Pair, str], explained: bool) -> str:
     """State how the intervals relate to the margin, to follow the size of the gaps."""
-    words, margin = list(said.values()), f"±{own.margin:g} {own.kind.unit}"
+    words, margin = list(said.values()), f"±{own.shown_margin}"
     if len(set(words)) == 1 and words[0] in (sentences := labels_of("sections")["margin"]):
         clear = [pair for pair in said if pair.gap.low > 0 or pair.gap.high < 0]
         if words[0] == "Unclear" and clear and not explained:
@@ -168,12 +168,11 @@ def differences_chart(own: AnswerSet, *, name: str) -> Chart:
 
 
 def _key(own: AnswerSet) -> Sequence[Mark]:
-    margin, unit = f"±{own.margin:g}", f" {own.kind.unit}" if own.kind.numeric else "-point"
     others = [Mark("the other models with the same prompt", "hollow")]
     return [
         Mark(f"this model, {sure(own)}", "a"),
         *(others if any(own.others.values()) else []),
-        Mark(f"shaded: {margin}{unit} margin, which the benchmark declares"),
+        Mark(f"shaded: margin of ±{own.shown_margin}, which the benchmark declares"),
     ]
 
 
