@@ -452,13 +452,17 @@ class AnswerSet:
         return f"{self.kind.shown_margin(self.benchmark.equivalence_margin)} {self.kind.unit}"
 
     def baseline(self, group: str) -> Figure | None:
-        """Return the figure with a baseline text, e.g. ``"neutralized"``, or None."""
+        """Return the figure with a baseline text, e.g. ``"neutralized"``; None without answers."""
         attribute = self.benchmark.attributes.get(BASELINE)
         for groups in () if attribute is None else attribute.pairs:
-            if group in groups:
-                metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
-                rows = self._estimates.get((BASELINE, *groups), {})
-                return figure_of(self.kind, rows[metric]) if rows else None
+            rows = self._estimates.get((BASELINE, *groups), {})
+            if group in groups and rows:
+                side = groups.index(group)
+                row = rows[(self.kind.rate_a, self.kind.rate_b)[side]]
+                # These policies count missing answers.
+                without = row["missing"] in ("incorrect", "bounds")
+                missing = row[("n_missing_a", "n_missing_b")[side]] if without else 0
+                return figure_of(self.kind, row) if row["n"] > missing else None
         return None
 
     @cached_property
