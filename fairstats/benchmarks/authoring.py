@@ -17,6 +17,7 @@ from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_val
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
+    ORIGINAL,
     POOLED,
     folded,
     is_number,
@@ -97,6 +98,10 @@ def propose_benchmark(
     >>> '["young", "old"]' in files["b.toml"]
     True
     """
+    # A variant without a group cannot be crossed.
+    alone = answers["attribute"].isin([*(crossed or ())])
+    alone &= answers["group"].isin([ORIGINAL, NEUTRALIZED])
+    answers = answers.assign(attribute=answers["attribute"].mask(alone, BASELINE))
     if problems := list(_problems(answers, source, cluster)):
         raise InputError(problems)
     kind = _proposed_kind(answers, source)
@@ -379,8 +384,8 @@ def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterat
             remedy = "add the answers for the other groups, or remove these"
             group = rows["group"].iloc[0]
             yield problem(f"attribute {name} has a single group", remedy, "group", group)
-        elif name == BASELINE and (others := set(rows["group"]) - {"original", NEUTRALIZED}):
-            remedy = f"use original and {NEUTRALIZED}, or another name for the attribute"
+        elif name == BASELINE and (others := set(rows["group"]) - {ORIGINAL, NEUTRALIZED}):
+            remedy = f"use {ORIGINAL} and {NEUTRALIZED}, or another name for the attribute"
             yield problem("is not a variant of the baseline", remedy, "group", min(others))
         alike: dict[str, str] = {}
         for group in rows["group"].value_counts().index:
@@ -518,7 +523,7 @@ def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) 
 
 def _attribute(name: str, groups: Sequence[str]) -> str:
     if name == BASELINE:
-        groups = ["original", NEUTRALIZED]
+        groups = [ORIGINAL, NEUTRALIZED]
     first, *others = groups
     # One pair per line: all pairs on a line would be too long to read.
     pairs = [f"  {toml_value([first, other])}," for other in others]
@@ -533,7 +538,7 @@ def _attribute(name: str, groups: Sequence[str]) -> str:
             _comment(f"{DECIDE}: the attribute's name for readers."),
             toml_text({"attributes": {name: table}}).strip("\n"),
             *(f"{_comment(line)}\ncontrol = true" for line in control),
-            *([] if name == BASELINE else [about]),
+            "# Answers to one of these two variants suffice." if name == BASELINE else about,
             "pairs = [",
             *pairs,
             "]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,6 +95,7 @@ def init(
         layout = _layout_of(paths, mapped)
         mapped["columns"] = [*(columns or []), *map("=".join, layout.columns.items())]
         mapped["wide"] = [*(wide or []), *layout.wide]
+        mapped["values"] = [*(values or []), *layout.values]
     joined = typed_pairs("--map", mapped["columns"]).get("group", "").split("+")
     names = [re.sub(r"\W+", "_", name.strip().lower()).strip("_") for name in joined]
     names = list(layout.crossed) or names
@@ -151,7 +153,12 @@ def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
     before = {name: mapped[name] for name in ("where", "split", "constants")}
     table = import_files("table", paths, None, {}, checked=False, **before).reset_index(drop=True)
     given = typed_pairs("--map", mapped["columns"])
-    return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
+    layout = recognise_layout(
+        table, columns=given, wide=mapped["wide"] or (), source=str(paths[0])
+    )
+    told = {value.rpartition("=")[0] for value in mapped["values"] or []}
+    values = [value for value in layout.values if value.rpartition("=")[0] not in told]
+    return replace(layout, values=tuple(values))
 
 
 def _item_word(column: str) -> str:
@@ -170,6 +177,8 @@ def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
     """Print what each column was taken for, so that a mistake is seen."""
     parts = [f"{column} = {name}" for column, name in layout.columns.items()]
     parts += [f"answers in the columns {template}" for template in layout.wide]
+    texts = [value.replace(":", " ", 1).rpartition("=") for value in layout.values]
+    parts += [f"{text} = {name} (the baseline)" for text, _, name in texts]
     if parts:
         typer.echo(printable(f"Recognised: {'; '.join(parts)}"), err=True)
     counts = {

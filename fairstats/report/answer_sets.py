@@ -455,13 +455,16 @@ class AnswerSet:
         """Return the figure with a baseline text, e.g. ``"neutralized"``; None without answers."""
         attribute = self.benchmark.attributes.get(BASELINE)
         for groups in () if attribute is None else attribute.pairs:
-            rows = self._estimates.get((BASELINE, *groups), {})
-            if group in groups and rows:
+            if group in groups:
                 side = groups.index(group)
-                row = rows[(self.kind.rate_a, self.kind.rate_b)[side]]
+                metric = (self.kind.rate_a, self.kind.rate_b)[side]
+                # Bounds of levels and scores have differences only.
+                row = self._estimates.get((BASELINE, *groups), {}).get(metric)
+                if row is None:
+                    return None
                 # These policies count missing answers.
-                without = row["missing"] in ("incorrect", "bounds")
-                missing = row[("n_missing_a", "n_missing_b")[side]] if without else 0
+                counts = row["missing"] in ("incorrect", "bounds")
+                missing = row[("n_missing_a", "n_missing_b")[side]] if counts else 0
                 return figure_of(self.kind, row) if row["n"] > missing else None
         return None
 
