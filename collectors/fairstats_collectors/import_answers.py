@@ -190,7 +190,7 @@ def imported(
         raise InputError(without)
     if problems := list(guards.problems()):
         raise InputError(problems)
-    guards.notes()
+    guards.notes(joined)
     joined["collector"] = guards.collectors(joined)
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
@@ -381,7 +381,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     meant = mapped.values.get(column, {}).get(str(value))
     if meant is not None:
         return meant or None
-    if column in ("answer", "answer_key", "cluster") and type(value) is float:
+    if column in ("answer", "answer_raw", "answer_key", "cluster") and type(value) is float:
         value = plain_number(value)
     if column == "answer_key":
         return mapped.benchmark.named(str(value)) or str(value)

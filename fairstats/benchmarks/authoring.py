@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Problem, first_of, keyword
+from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
@@ -24,7 +25,7 @@ from fairstats.benchmarks.declaration import (
     numbered,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
-from fairstats.benchmarks.refusals import REFUSAL, is_no_answer, is_refusal
+from fairstats.benchmarks.refusals import REFUSAL, is_no_answer, is_odd_number, is_refusal, odd_numbers
 
 #: The mark of a line that needs a person's decision.
 DECIDE = "DECIDE"
@@ -105,6 +106,8 @@ def propose_benchmark(
     if problems := list(_problems(answers, source, cluster)):
         raise InputError(problems)
     kind = _proposed_kind(answers, source)
+    if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):
+        warnings.warn(note, Note, stacklevel=2)
     name = str(answers["benchmark"].iloc[0])
     stem = stem or slug(name)
     columns = [
@@ -181,10 +184,10 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
             _WORSE,
         )
         return _Kind("score", entries)
-    if texts and all(map(_ODD_NUMBER.fullmatch, texts)):
-        shown = first_of([repr(text) for text in texts])
-        message = f"has numbers with a comma or a percent sign ({shown})"
-        remedy = "write numbers with a decimal point and without signs"
+    if texts and all(is_number(text) or is_odd_number(text) for text in texts):
+        shown = first_of([repr(text) for text in texts if is_odd_number(text)])
+        message = f"has numbers with a unit, a comma or a percent sign ({shown})"
+        remedy = "write numbers with a decimal point and without units and signs"
         raise InputError([Problem(source, message, remedy, column="answer")])
     if not 1 < len(texts) <= MOST_WORDS:
         shown = first_of([repr(text) for text in texts]) or "none"
@@ -204,7 +207,6 @@ _WORSE = (
 )
 # Without the option A, letters beyond this one are short for words, such as Y and N.
 _LAST_LETTER = "J"
-_ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
 
 _KIND_WORDS = """Kinds: choice (one option is right), decision
 (some options are favourable), level (ordered options) or score (a number).

@@ -281,9 +281,10 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
         (
             "item_id;group;answer",
             ["i1;a;0,5", "i1;b;12,25"],
-            "has numbers with a comma or a percent sign",
+            "has numbers with a unit, a comma or a percent sign ('0,5', '12,25')",
         ),
-        ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "a comma or a percent sign ('20%'"),
+        ("item_id,group,answer", ["i1,a,10 mg", "i1,b,5"], "a percent sign ('10 mg')"),
+        ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "or a percent sign ('20%'"),
         ("x,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: no column is recognised"),
         (
             "item_id,group,answer,cluster",
