@@ -60,7 +60,7 @@ def import_table(
     Parameters
     ----------
     paths : path, or iterable of paths
-        CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet), JSON Lines or
+        CSV (with commas, semicolons or tabs), Excel (``.xlsx``), JSON Lines or
         JSON files (an object, or a list of objects), one row or object per answer; or folders of
         such files. JSON files of a folder are read if it has no others.
     layout : str or path
@@ -94,7 +94,7 @@ def import_table(
 
     def read(path: Path, mapped: Mapped) -> Sequence[Record]:
         if path != together:
-            return _table_records(path)
+            return _table_records(path, given.get("sheet"))
         return [replace(record, path=str(one)) for one in alone for record in _table_records(one)]
 
     if together is not None:
@@ -134,7 +134,7 @@ def _table_files(paths: Paths, declared: MappingFile) -> list[Path]:
     return importable_files(paths, find, _SUFFIXES)
 
 
-def _table_records(path: Path) -> Sequence[Record]:
+def _table_records(path: Path, sheet: str | None = None) -> Sequence[Record]:
     if path.suffix.lower() == ".json":
         value = json_value(path, unicode=False)
         listed = value if isinstance(value, list) else [value]
@@ -143,7 +143,7 @@ def _table_records(path: Path) -> Sequence[Record]:
             raise InputError([Problem(str(path), "is not a JSON object", remedy)])
         return [Record(row, fields) for row, fields in enumerate(listed, start=1)]
     if path.suffix.lower() == ".xlsx":
-        return xlsx_records(path)
+        return xlsx_records(path, sheet)
     if path.suffix.lower() == ".jsonl":
         return json_lines(path, unicode=False)
     return csv_records(path, separators=SEPARATORS)

@@ -359,7 +359,9 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         crossed = {name for one in benchmark.varied for name in one.crosses}
         crossed &= {*asked[keys[:2]]}
         there = rows[["item_id", "attribute", "group"]]
-        variants = needed_variants(benchmark, there.drop_duplicates(["attribute", "group"]), crossed)
+        variants = needed_variants(
+            benchmark, there.drop_duplicates(["attribute", "group"]), crossed
+        )
         # If no file lists the items, they are those of the answers.
         items_of = benchmark.items or tuple(dict.fromkeys(rows["item_id"]))
         expected = pd.MultiIndex.from_tuples(

@@ -90,6 +90,6 @@ def odd_numbers(texts: Iterable[str]) -> str:
     shown = first_of([repr(text) for text, _ in found.most_common()])
     return (
         f"{found.total():,} of the missing answers hold a number with a unit or a comma "
-        f"({shown}): remove these in the table, or translate each with "
+        f"({shown}): write plain numbers with a decimal point in the table, or translate each with "
         f"{keyword('values', {'answer': {found.most_common(1)[0][0]: 'NUMBER'}})}"
     )

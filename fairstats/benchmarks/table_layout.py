@@ -183,7 +183,11 @@ def _without_group(table: pd.DataFrame, path: str) -> list[str]:
     without = texts.map(lambda text: is_no_answer(text.strip()) or plain(text) in _NO_GROUPS)
     both = without.all(axis=1)
     # With black+none, none is a group as any other.
-    return ["+".join(row) for row in texts[both].to_numpy()] if both.eq(without.any(axis=1)).all() else []
+    return (
+        ["+".join(row) for row in texts[both].to_numpy()]
+        if both.eq(without.any(axis=1)).all()
+        else []
+    )
 
 
 def _contents(
