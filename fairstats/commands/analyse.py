@@ -111,7 +111,7 @@ def analyze(
     check_parquet(out)
     known = load_given(benchmark)
     facts = {"model": model, "strategy": strategy}
-    mapped = {
+    mapped: dict[str, Any] = {
         "columns": columns,
         "constants": constants,
         "values": values,

@@ -452,20 +452,16 @@ class AnswerSet:
         return f"{self.kind.shown_margin(self.benchmark.equivalence_margin)} {self.kind.unit}"
 
     def baseline(self, group: str) -> Figure | None:
-        """Return the figure with a baseline text, e.g. ``"neutralized"``; None without answers."""
+        """Return the figure with a baseline text, e.g. ``"neutralized"``; None if not asked."""
         attribute = self.benchmark.attributes.get(BASELINE)
-        for groups in () if attribute is None else attribute.pairs:
+        # Only groups that were asked have rows.
+        asked = _rows(self.table("letters"), ("attribute", "group"), (BASELINE, group))
+        for groups in () if attribute is None or asked.empty else attribute.pairs:
             if group in groups:
-                side = groups.index(group)
-                metric = (self.kind.rate_a, self.kind.rate_b)[side]
+                metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
                 # Bounds of levels and scores have differences only.
                 row = self._estimates.get((BASELINE, *groups), {}).get(metric)
-                if row is None:
-                    return None
-                # These policies count missing answers.
-                counts = row["missing"] in ("incorrect", "bounds")
-                missing = row[("n_missing_a", "n_missing_b")[side]] if counts else 0
-                return figure_of(self.kind, row) if row["n"] > missing else None
+                return None if row is None else figure_of(self.kind, row)
         return None
 
     @cached_property

@@ -282,7 +282,7 @@ def test_board_names_a_model_whose_answers_hardly_vary(tmp_path, drawn):
     assert "model-loans: " not in text
 
 
-def test_board_shows_the_original_text_only_if_a_model_has_answers_to_it(tmp_path, drawn):
+def test_board_shows_the_original_text_only_if_a_model_was_asked_it(tmp_path, drawn):
     """A version without a group was asked, and no original."""
     declared("essays", tmp_path)
     file = tmp_path / "essays.toml"

@@ -194,12 +194,12 @@ class BoardFigures:
 
     @property
     def neutral(self) -> bool:
-        """Check whether a model has answers to the neutral text."""
+        """Check whether a model was asked the neutral text."""
         return any(own.neutral is not None for own in self.sets)
 
     @property
     def original(self) -> bool:
-        """Check whether a model has answers to the original text."""
+        """Check whether a model was asked the original text."""
         return any(own.original is not None for own in self.sets)
 
     def rank(self, model: str) -> str:
