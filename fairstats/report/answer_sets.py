@@ -454,10 +454,12 @@ class AnswerSet:
     def baseline(self, group: str) -> Figure | None:
         """Return the figure with a baseline text, e.g. ``"neutralized"``; None if not asked."""
         attribute = self.benchmark.attributes.get(BASELINE)
-        # Only groups that were asked have rows.
-        asked = _rows(self.table("letters"), ("attribute", "group"), (BASELINE, group))
-        for groups in () if attribute is None or asked.empty else attribute.pairs:
+        for groups in () if attribute is None else attribute.pairs:
             if group in groups:
+                asked = _rows(self.table("letters"), ("attribute", "group"), (BASELINE, group))
+                # Groups that were not asked have no rows.
+                if asked.empty:
+                    return None
                 metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
                 # Bounds of levels and scores have differences only.
                 row = self._estimates.get((BASELINE, *groups), {}).get(metric)
