@@ -60,7 +60,7 @@ def import_table(
     Parameters
     ----------
     paths : path, or iterable of paths
-        CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet), JSON Lines or
+        CSV (with commas, semicolons or tabs), Excel (``.xlsx``), JSON Lines or
         JSON files (an object, or a list of objects), one row or object per answer; or folders of
         such files. JSON files of a folder are read if it has no others.
     layout : str or path
@@ -94,7 +94,7 @@ def import_table(
 
     def read(path: Path, mapped: Mapped) -> Sequence[Record]:
         if path != together:
-            return _table_records(path)
+            return _table_records(path, given.get("sheet"))
         return [replace(record, path=str(one)) for one in alone for record in _table_records(one)]
 
     if together is not None:
@@ -134,7 +134,7 @@ def _table_files(paths: Paths, declared: MappingFile) -> list[Path]:
     return importable_files(paths, find, _SUFFIXES)
 
 
-def _table_records(path: Path) -> Sequence[Record]:
+def _table_records(path: Path, sheet: str | None = None) -> Sequence[Record]:
     if path.suffix.lower() == ".json":
         value = json_value(path, unicode=False)
         listed = value if isinstance(value, list) else [value]
@@ -143,7 +143,7 @@ def _table_records(path: Path) -> Sequence[Record]:
             raise InputError([Problem(str(path), "is not a JSON object", remedy)])
         return [Record(row, fields) for row, fields in enumerate(listed, start=1)]
     if path.suffix.lower() == ".xlsx":
-        return xlsx_records(path)
+        return xlsx_records(path, sheet)
     if path.suffix.lower() == ".jsonl":
         return json_lines(path, unicode=False)
     return csv_records(path, separators=SEPARATORS)
@@ -190,7 +190,7 @@ def imported(
         raise InputError(without)
     if problems := list(guards.problems()):
         raise InputError(problems)
-    guards.notes()
+    guards.notes(joined)
     joined["collector"] = guards.collectors(joined)
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
@@ -381,7 +381,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     meant = mapped.values.get(column, {}).get(str(value))
     if meant is not None:
         return meant or None
-    if column in ("answer", "answer_key", "cluster") and type(value) is float:
+    if column in ("answer", "answer_raw", "answer_key", "cluster") and type(value) is float:
         value = plain_number(value)
     if column == "answer_key":
         return mapped.benchmark.named(str(value)) or str(value)

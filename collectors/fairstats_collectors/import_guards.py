@@ -16,6 +16,8 @@ import pandas as pd
 from fairstats._lib.formatting import counted, listed
 from fairstats._lib.problems import Note, Problem, first_of, keyword
 from fairstats._lib.records import Record
+from fairstats.benchmarks.declaration import is_number
+from fairstats.benchmarks.refusals import odd_numbers
 from fairstats_collectors.import_mapping import Mapped
 from fairstats_collectors.mapping_files import (
     ABSENT,
@@ -188,7 +190,7 @@ class Guards:
     def _all_right(self) -> bool:
         return self.right == self.answers >= _FEWEST
 
-    def notes(self) -> None:
+    def notes(self, answers: pd.DataFrame) -> None:
         """Tell which values were translated how often, and other settings that choose answers."""
         for field_name, values in self.mapped.where.items():
             message = f"only records with {field_name} = {listed(values, 'or')}"
@@ -208,6 +210,10 @@ class Guards:
                 for (column, text, meant), count in sorted(told.items())
             ]
             warnings.warn(f"translated: {first_of(texts, _MOST_TOLD)}", Note, stacklevel=2)
+        if "answer_raw" in answers and all(map(is_number, self.mapped.benchmark.options)):
+            unread = answers.loc[answers["status"] == "unparsed", "answer_raw"]
+            if note := odd_numbers(unread.dropna()):
+                warnings.warn(note, Note, stacklevel=2)
         if self._all_right:
             warnings.warn(
                 f"all {self.answers:,} answers are the key; check that "

@@ -38,7 +38,7 @@ from fairstats_collectors.mapping_files import (
     value_at,
 )
 
-_SETTINGS = ("benchmark", "columns", "values", "where", "split", "wide")
+_SETTINGS = ("benchmark", "columns", "values", "where", "split", "wide", "sheet")
 #: The constants that have separate options in `fairstats import`.
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
 # What a cell of a group's column says; the group is that of the column, not of the row.
@@ -72,6 +72,8 @@ class Given(TypedDict, total=False):
         ``"ATTRIBUTE:GROUP"``. Its cells hold options or replies; an empty one is a missing answer.
         ``"{model}_male"`` means every such column, and fills the column ``model``. A key that
         is such a template itself, e.g. ``"{model}_{group}"``, names no group.
+    sheet : str
+        The sheet of workbooks, by default the first one.
     """
 
     benchmark: str | Path | Benchmark | None
@@ -81,6 +83,7 @@ class Given(TypedDict, total=False):
     where: Mapping[str, str]
     split: Mapping[str, str]
     wide: Mapping[str, str]
+    sheet: str | None
 
 
 @dataclass(frozen=True)
@@ -374,7 +377,7 @@ def mapping(
     """
     declared = read_mapping(layout) if declared is None else declared
     constants = {name: v for name, v in given.get("constants", {}).items() if v is not None}
-    taken = [name for name in _SETTINGS if wide or name != "wide"]
+    taken = [name for name in _SETTINGS if wide or name not in ("wide", "sheet")]
     refuse_others(layout, given, taken, constants)
     named = constants.pop("benchmark", None)
     source = given.get("benchmark") or named or declared.benchmark

@@ -9,6 +9,7 @@ import io
 import math
 import os
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
     json_objects,
@@ -311,8 +312,8 @@ def _tags(packed: zipfile.ZipFile) -> int:
     return tags
 
 
-def xlsx_records(path: Path) -> list[Record]:
-    """Return the rows of a workbook's first sheet, with the names in the sheet's first row.
+def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
+    """Return the rows of a workbook's sheet, with the names in the sheet's first row.
 
     Rows without a value are skipped, and so are columns without a name. A formula or an error
     becomes a `NoValue`, which is refused if a value is needed.
@@ -321,18 +322,29 @@ def xlsx_records(path: Path) -> list[Record]:
     ----------
     path : Path
         The workbook.
+    sheet_name : str, optional
+        The sheet; by default the first one, with a note on others.
 
     Raises
     ------
     InputError
-        If the file is not a workbook, is too large, or has a duplicate column or a title above its
-        columns. If its first sheet or a row is hidden, by hand or by a filter: people would take
-        other ones for the data.
+        If the file is not a workbook, is too large, has no such sheet, or has a duplicate column or
+        a title above its columns. If the sheet or a row is hidden, by hand or by a filter: people
+        would take other ones for the data.
     """
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
-        sheet = book.worksheets[0]
+        sheets = {one.title: one for one in book.worksheets}
+        first, *others = sheets
+        if sheet_name is not None and sheet_name not in sheets:
+            message, remedy = f"has no sheet {sheet_name!r}", f"use one of {first_of([*sheets], 8)}"
+            raise InputError([Problem(str(path), message, remedy)])
+        if sheet_name is None and others:
+            unread = first_of([*map(repr, others)])
+            message = f"{path}: only the sheet {first!r} is read, not {unread}; choose another "
+            warnings.warn(f"{message}with {keyword('sheet', 'NAME')}", Note, stacklevel=2)
+        sheet = sheets[sheet_name or first]
         if sheet.sheet_state != "visible":
-            message = f"its first sheet, {sheet.title!r}, is hidden"
+            message = f"its sheet {sheet.title!r} is hidden"
             remedy = "delete it, or unhide it if it has the answers"
             raise InputError([Problem(str(path), message, remedy)])
         # A sheet's declared size may be wrong.

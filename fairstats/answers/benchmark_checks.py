@@ -130,8 +130,8 @@ def validate_answers(
         Missing columns, and only these if there are any. If not: names with hidden characters, or
         that look like another name or like a name in Latin letters; an unknown benchmark, version,
         attribute, group, item or option letter; a key that differs from the benchmark's; and
-        variants without a row. Empty if there are no problems. The original and the neutralized
-        variants may lack rows if all of them do.
+        variants without a row. Empty if there are no problems. The original variants may lack rows
+        if all of them do, and so may the neutralized ones.
 
     Examples
     --------
@@ -324,15 +324,26 @@ def _codes(text: str, form: str = "{}") -> str:
     return form.format(", ".join(f"U+{ord(sign):04X}" for sign in other)) if other else ""
 
 
-def needed_variants(benchmark: Benchmark, attributes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the variants of which each item needs a row, if these attributes were asked."""
-    # The original and the neutralized variants may be left out, but only both together.
+def needed_variants(
+    benchmark: Benchmark, rows: pd.DataFrame, crossed: Iterable[str] = ()
+) -> list[tuple[str, str]]:
+    """Return the variants of which each item needs a row, if these rows are of an answer set.
+
+    `crossed` are attributes with variants of their own in other answer sets.
+    """
+    asked = {*zip(rows["attribute"], rows["group"], strict=True)}
+    attributes = {attribute for attribute, _ in asked} | {*crossed}
     may = {BASELINE}
     # An attribute can have the variants of one that crosses it.
     for one in benchmark.varied:
         may |= {name for name in one.crosses if one.layers(benchmark.attributes[name])}
     left_out = may.difference(attributes) | benchmark.only_crossed
-    return [variant for variant in benchmark.variants if variant[0] not in left_out]
+    return [
+        variant
+        for variant in benchmark.variants
+        # Other figures need neither the original nor the neutralized variants.
+        if variant[0] not in left_out and (variant[0] != BASELINE or variant in asked)
+    ]
 
 
 def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
@@ -347,14 +358,16 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         # Variants of a crossed attribute itself are those of all models or of none.
         crossed = {name for one in benchmark.varied for name in one.crosses}
         crossed &= {*asked[keys[:2]]}
-        variants = needed_variants(benchmark, {*rows["attribute"], *crossed})
+        there = rows[["item_id", "attribute", "group"]]
+        variants = needed_variants(
+            benchmark, there.drop_duplicates(["attribute", "group"]), crossed
+        )
         # If no file lists the items, they are those of the answers.
         items_of = benchmark.items or tuple(dict.fromkeys(rows["item_id"]))
         expected = pd.MultiIndex.from_tuples(
             [(item, *variant) for item in items_of for variant in variants]
         )
-        there = pd.MultiIndex.from_frame(rows[["item_id", "attribute", "group"]])
-        missing = expected.difference(there, sort=False)
+        missing = expected.difference(pd.MultiIndex.from_frame(there), sort=False)
         if missing.empty:
             continue
         if len(problems) == _MOST_UNITS:

@@ -78,7 +78,7 @@ def complete_answers(
     table["status"] = table["answer"].notna().map({True: "ok", False: "unparsed"})
     keys = [column for column in KEY_COLUMNS if column != "sample"]
     # Repeats are numbered: whether they are duplicates is not decided here.
-    table["sample"] = table.astype(dict.fromkeys(keys, str)).groupby(keys).cumcount()
+    table["sample"] = table.astype(dict.fromkeys(keys, str)).groupby(keys, dropna=False).cumcount()
     kept = [*KEY_COLUMNS, "answer", "status", *({"answer_key", "cluster"} & set(table))]
     try:
         checked = check_answers(table[kept], path=source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +12,26 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Problem, first_of, keyword
+from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
+    ORIGINAL,
     POOLED,
     folded,
     is_number,
     numbered,
 )
 from fairstats.benchmarks.loading import builtin_benchmarks
-from fairstats.benchmarks.refusals import REFUSAL, is_no_answer, is_refusal
+from fairstats.benchmarks.refusals import (
+    REFUSAL,
+    is_no_answer,
+    is_odd_number,
+    is_refusal,
+    odd_numbers,
+)
 
 #: The mark of a line that needs a person's decision.
 DECIDE = "DECIDE"
@@ -32,6 +40,8 @@ MOST_LEVELS = 8
 MOST_WORDS = 12
 #: A word for a refusal, such as "declined", that is more frequent is an option.
 MOST_REFUSED = 0.1
+# Of more groups in several spellings, the columns are named instead.
+_MOST_SPELLINGS = 3
 #: Above these limits, a column holds something other than groups, attributes or versions.
 MOST_GROUPS = 60
 MOST_ATTRIBUTES = 60
@@ -97,9 +107,16 @@ def propose_benchmark(
     >>> '["young", "old"]' in files["b.toml"]
     True
     """
-    if problems := list(_problems(answers, source, cluster)):
+    # A variant without a group cannot be crossed.
+    crossed = crossed or {}
+    alone = answers["attribute"].isin([*crossed])
+    alone &= answers["group"].isin([ORIGINAL, NEUTRALIZED])
+    answers = answers.assign(attribute=answers["attribute"].mask(alone, BASELINE))
+    if problems := list(_problems(answers, source, cluster, crossed)):
         raise InputError(problems)
     kind = _proposed_kind(answers, source)
+    if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):
+        warnings.warn(note, Note, stacklevel=2)
     name = str(answers["benchmark"].iloc[0])
     stem = stem or slug(name)
     columns = [
@@ -111,12 +128,12 @@ def propose_benchmark(
     keys_file = f"{stem}.keys.jsonl"
     parts = [
         _HEAD.format(decide=DECIDE),
-        *_entries(answers, name, keys_file, kind, cluster, crossed or {}),
+        *_entries(answers, name, keys_file, kind, cluster, crossed),
         *_tables(answers, kind, item),
     ]
     for attribute, rows in _by_attribute(answers):
         names = list(map(str, rows["group"].unique()))
-        parts += _crossed(attribute, names, (crossed or {}).get(attribute))
+        parts += _crossed(attribute, names, crossed.get(attribute))
     texts = {str(column): items[column].astype(str).tolist() for column in items}
     if "answer_key" in texts:
         spellings = _options_in(answers)
@@ -153,6 +170,11 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     texts = list(_options_in(answers).values())
     refused = [repr(text) for text in _refusals_in(answers["answer"].value_counts())]
     note = f"\n{DECIDE}: {first_of(refused)} counts as a refusal, not as an option." * bool(refused)
+    if sentences := [repr(text) for text in texts if text.count(" ") > 2]:
+        note += (
+            f"\n{DECIDE}: {first_of(sentences)} is an option; if it is a refusal, remove it, and"
+        )
+        note += "\nimport it with --values 'status:TEXT=refused'."
     if len(texts) == 1:
         message = f"has only one answer, {texts[0]!r}, so no kind can be proposed"
         remedy = "give answers of more items or models, or write the file by hand"
@@ -176,10 +198,10 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
             _WORSE,
         )
         return _Kind("score", entries)
-    if texts and all(map(_ODD_NUMBER.fullmatch, texts)):
-        shown = first_of([repr(text) for text in texts])
-        message = f"has numbers with a comma or a percent sign ({shown})"
-        remedy = "write numbers with a decimal point and without signs"
+    if texts and all(is_number(text) or is_odd_number(text) for text in texts):
+        shown = first_of([repr(text) for text in texts if is_odd_number(text)])
+        message = f"has numbers with a unit, a comma or a percent sign ({shown})"
+        remedy = "write numbers with a decimal point and without units and signs"
         raise InputError([Problem(source, message, remedy, column="answer")])
     if not 1 < len(texts) <= MOST_WORDS:
         shown = first_of([repr(text) for text in texts]) or "none"
@@ -199,7 +221,6 @@ _WORSE = (
 )
 # Without the option A, letters beyond this one are short for words, such as Y and N.
 _LAST_LETTER = "J"
-_ODD_NUMBER = re.compile(r"[-+−]?[0-9]+([.,][0-9]+)? ?%?")
 
 _KIND_WORDS = """Kinds: choice (one option is right), decision
 (some options are favourable), level (ordered options) or score (a number).
@@ -338,7 +359,9 @@ def _by_attribute(answers: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(n), rows) for n, rows in answers.groupby("attribute", sort=False)]
 
 
-def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterator[Problem]:
+def _problems(
+    answers: pd.DataFrame, source: str, cluster: str | None, crossed: Mapping[str, tuple[str, str]]
+) -> Iterator[Problem]:
     def problem(message: str, remedy: str, column: str, value: str | None = None) -> Problem:
         return Problem(source, message, remedy, column=column, value=value)
 
@@ -371,23 +394,35 @@ def _problems(answers: pd.DataFrame, source: str, cluster: str | None) -> Iterat
         remedy = "use another name"
         yield problem("is reserved for all attributes together", remedy, "attribute", POOLED)
     for name, rows in _by_attribute(answers):
-        count = rows["group"].nunique()
-        if count > MOST_GROUPS:
+        spelled: dict[str, list[str]] = {}
+        for group in rows["group"].value_counts().index:
+            alike = re.sub(r" ?\+ ?", "+", folded(_label(group)))
+            spelled.setdefault(alike, []).append(group)
+        if (count := len(spelled)) > MOST_GROUPS:
             remedy = f"use at most {MOST_GROUPS}; check that the column holds the patients' groups"
             yield problem(f"attribute {name} has {count:,} different groups", remedy, "group")
         elif count < 2 and name != BASELINE:
             remedy = "add the answers for the other groups, or remove these"
             group = rows["group"].iloc[0]
             yield problem(f"attribute {name} has a single group", remedy, "group", group)
-        elif name == BASELINE and (others := set(rows["group"]) - {"original", NEUTRALIZED}):
-            remedy = f"use original and {NEUTRALIZED}, or another name for the attribute"
+        elif name == BASELINE and (others := set(rows["group"]) - {ORIGINAL, NEUTRALIZED}):
+            remedy = f"use {ORIGINAL} and {NEUTRALIZED}, or another name for the attribute"
             yield problem("is not a variant of the baseline", remedy, "group", min(others))
-        alike: dict[str, str] = {}
-        for group in rows["group"].value_counts().index:
-            if (first := alike.setdefault(folded(_label(group)), group)) != group:
-                message = f"differs from {first!r} in case, blanks or _ only"
-                remedy = f"make them one, e.g. with {keyword('values', {'group': {group: first}})}"
-                yield problem(message, remedy, "group", group)
+        more = {other: first for first, *others in spelled.values() for other in others}
+        if len(more) > _MOST_SPELLINGS:
+            other, first = next(iter(more.items()))
+            message = f"{len(more)} groups of attribute {name} differ from others in case, blanks "
+            message += f"or _ only, such as {other!r} and {first!r}"
+            columns = (
+                f"columns {' and '.join(crossed[name])}" if name in crossed else "group column"
+            )
+            remedy = f"write each in one way: trim and lower-case the {columns} of the table"
+            yield problem(message, remedy, "group")
+            continue
+        for group, first in more.items():
+            message = f"differs from {first!r} in case, blanks or _ only"
+            remedy = f"make them one, e.g. with {keyword('values', {'group': {group: first}})}"
+            yield problem(message, remedy, "group", group)
 
 
 def _entries(
@@ -518,7 +553,7 @@ def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) 
 
 def _attribute(name: str, groups: Sequence[str]) -> str:
     if name == BASELINE:
-        groups = ["original", NEUTRALIZED]
+        groups = [ORIGINAL, NEUTRALIZED]
     first, *others = groups
     # One pair per line: all pairs on a line would be too long to read.
     pairs = [f"  {toml_value([first, other])}," for other in others]
@@ -533,7 +568,7 @@ def _attribute(name: str, groups: Sequence[str]) -> str:
             _comment(f"{DECIDE}: the attribute's name for readers."),
             toml_text({"attributes": {name: table}}).strip("\n"),
             *(f"{_comment(line)}\ncontrol = true" for line in control),
-            *([] if name == BASELINE else [about]),
+            "# Answers to one of these two variants suffice." if name == BASELINE else about,
             "pairs = [",
             *pairs,
             "]",

@@ -12,6 +12,7 @@ from fairstats._lib.safe_names import normal_name
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
+    ORIGINAL,
     POOLED,
     Attribute,
     Benchmark,
@@ -178,6 +179,9 @@ def contradictory_attributes(attributes: Mapping[str, Attribute], path: Path) ->
         if invalid or not (as_sets or attribute.crosses):
             remedy = "declare at least one pair of two groups, and each pair only once. "
             remedy += "Only a single attribute with a single group needs no pair"
+            if attribute.name == BASELINE:
+                remedy = f'declare {ORIGINAL} and {NEUTRALIZED}, and pairs = [["{ORIGINAL}", '
+                remedy += f'"{NEUTRALIZED}"]]; answers to one of the two suffice'
             message, column = "has no pair, or an invalid pair", f"{of}.pairs"
             yield Problem(str(path), message, remedy, column=column)
         for message, remedy in _wrong_crossing(attribute, attributes):

@@ -1,8 +1,13 @@
-"""Texts in the place of an answer: nothing, a word for a refusal, or a refusal in a sentence."""
+"""Texts in the place of an answer: nothing, a refusal, or a number in another form."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
+
+from fairstats._lib.problems import first_of, keyword
+from fairstats.benchmarks.declaration import is_number
 
 # "I cannot give aspirin" is medicine, "I cannot give advice" a refusal: giving needs its object.
 REFUSAL = re.compile(
@@ -53,3 +58,38 @@ def is_refusal(text: str) -> bool:
     (True, True, False)
     """
     return _REFUSAL.fullmatch(text) is not None
+
+
+# With a comma, a percent sign or a unit such as mg/kg.
+_UNIT = r"%|[°µ]?[^\W\d_]{1,10}\.?(?:/[^\W\d_]{1,10})?"
+_ODD_NUMBER = re.compile(rf"\s*[-+−]?[0-9]+(?:[.,][0-9]+)?\s*(?:{_UNIT})?\s*")
+
+
+def is_odd_number(text: str) -> bool:
+    """Return whether a text is a number with a unit or a comma, which is not read.
+
+    Examples
+    --------
+    >>> is_odd_number("10 mg"), is_odd_number("12,5"), is_odd_number("12.5")
+    (True, True, False)
+    """
+    return _ODD_NUMBER.fullmatch(text) is not None and not is_number(text)
+
+
+def odd_numbers(texts: Iterable[str]) -> str:
+    """Return a note on the texts that are a number with a unit or a comma; empty without any.
+
+    Examples
+    --------
+    >>> odd_numbers(["7", "n/a"])
+    ''
+    """
+    found = Counter(text for text in texts if is_odd_number(text))
+    if not found:
+        return ""
+    shown = first_of([repr(text) for text, _ in found.most_common()])
+    return (
+        f"{found.total():,} of the missing answers hold a number with a unit or a comma "
+        f"({shown}): write plain numbers with a decimal point in the table, or translate each with "
+        f"{keyword('values', {'answer': {found.most_common(1)[0][0]: 'NUMBER'}})}"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -21,6 +21,8 @@ from fairstats.benchmarks.answer_columns import (
     texts_of,
     unclear_columns,
 )
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.refusals import is_no_answer
 
 _ID = re.compile(
     r"(?:item|case|question|vignette|scenario|stay|encounter|sample|prompt|example|record|row|task)"
@@ -40,6 +42,7 @@ _NAMES = {
     ),
     "group": ("group", "variant", "demographic", "demographic group", "patient group", "persona"),
 }  # fmt: skip
+_NO_GROUPS = ("neutral", "neutralized", "neutralised", "unspecified", "not specified", "no patient")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,9 @@ class Layout:
         Whether the table names the models.
     left_out : dict of str
         The columns that are not used, and what they hold.
+    values : tuple of str
+        The crossed groups that mean a version without a group, such as ``none+none``, and the name
+        of the baseline's variant (``--values``).
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -68,6 +74,7 @@ class Layout:
     crossed: tuple[str, ...] = ()
     models: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
+    values: tuple[str, ...] = ()
 
 
 def recognise_layout(
@@ -103,8 +110,18 @@ def recognise_layout(
     >>> found.columns, found.wide, found.attribute
     ({'item_id': 'case_id'}, ('{model}_{group}',), 'race')
     """
-    names = [str(name) for name in table]
-    table = table.set_axis(names, axis=1)
+    table = table.set_axis([str(name) for name in table], axis=1)
+    found = _layout(table, columns, wide, source)
+    group = (found.columns | {**columns}).get("group", "")
+    values = [f"group:{name}={NEUTRALIZED}" for name in _without_group(table, group)]
+    return replace(found, values=tuple(values))
+
+
+def _layout(
+    table: pd.DataFrame, columns: Mapping[str, str], wide: Sequence[str], source: str
+) -> Layout:
+    """Recognise the columns."""
+    names = list(table)
     given = dict(columns)
     given |= {n: n for n in ("item_id", "group", "model", *_NAMES) if n in table and n not in given}
     used = {part.strip() for path in given.values() for part in path.split("+")}
@@ -154,6 +171,22 @@ def recognise_layout(
         grid.crossed,
         grid.models or "model" in given,
         _contents(table, left_out, options=texts_of(table[answers].stack())),
+    )
+
+
+def _without_group(table: pd.DataFrame, path: str) -> list[str]:
+    """Return the crossed groups of versions without a group, such as none+none."""
+    names = [part.strip() for part in path.split("+")]
+    if len(names) != 2 or not set(names) <= set(table):
+        return []
+    texts = table[names].dropna().astype(str).drop_duplicates()
+    without = texts.map(lambda text: is_no_answer(text.strip()) or plain(text) in _NO_GROUPS)
+    both = without.all(axis=1)
+    # With black+none, none is a group as any other.
+    return (
+        ["+".join(row) for row in texts[both].to_numpy()]
+        if both.eq(without.any(axis=1)).all()
+        else []
     )
 
 

@@ -228,6 +228,7 @@ Wide = Annotated[
         "columns, e.g. {model}_{group}_answer. Repeatable."
     ),
 ]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of a workbook (default: the first one).")]
 
 
 def import_files(
@@ -242,6 +243,7 @@ def import_files(
     where: Pairs = None,
     split: Pairs = None,
     wide: Pairs = None,
+    sheet: str | None = None,
     **more: Any,
 ) -> pd.DataFrame:
     """Import files with the options of the command line.
@@ -264,7 +266,7 @@ def import_files(
         where=typed_pairs("--where", where),
         split=typed_pairs("--split", split),
         wide=_wide(wide),
-        **more,
+        **more | ({} if sheet is None else {"sheet": sheet}),
     )
 
 

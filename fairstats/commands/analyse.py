@@ -25,6 +25,7 @@ from fairstats.commands._options import (
     Model,
     Paths,
     Set,
+    Sheet,
     Split,
     Strategy,
     Values,
@@ -94,6 +95,7 @@ def analyze(
     where: Where = None,
     split: Split = None,
     wide: Wide = None,
+    sheet: Sheet = None,
 ) -> None:
     """Estimate all metrics and print them as a table, JSON or CSV.
 
@@ -109,13 +111,14 @@ def analyze(
     check_parquet(out)
     known = load_given(benchmark)
     facts = {"model": model, "strategy": strategy}
-    mapped = {
+    mapped: dict[str, Any] = {
         "columns": columns,
         "constants": constants,
         "values": values,
         "where": where,
         "split": split,
         "wide": wide,
+        "sheet": sheet,
     }
     with engine_problems(engine):
         if from_ is None:
@@ -435,6 +438,7 @@ def gate(
     where: Where = None,
     split: Split = None,
     wide: Wide = None,
+    sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that answers keep limits, and exit with 0 (pass), 1 (not passed) or 2 (wrong input).
@@ -458,6 +462,7 @@ def gate(
         where=where,
         split=split,
         wide=wide,
+        sheet=sheet,
     )
     known = load_given(benchmark)
     if known:

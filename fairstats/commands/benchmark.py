@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem, first_of, printable
+from fairstats._lib.problems import InputError, Note, Problem, first_of, printable
 from fairstats.commands._options import (
     Map,
     Set,
+    Sheet,
     Split,
     Values,
     Where,
@@ -62,6 +65,7 @@ def init(
     where: Where = None,
     split: Split = None,
     wide: Wide = None,
+    sheet: Sheet = None,
 ) -> None:
     """Propose a benchmark file from answers, with comments on what you must decide.
 
@@ -80,13 +84,14 @@ def init(
     if out is not None and out.suffix != ".toml":
         problem = Problem("--out", "must be a .toml file", "end the name in .toml", value=str(out))
         raise InputError([problem])
-    mapped = {
+    mapped: dict[str, Any] = {
         "columns": columns,
         "constants": constants,
         "values": values,
         "where": where,
         "split": split,
         "wide": wide,
+        "sheet": sheet,
     }
     is_table = any(mapped.values()) or not any(p.is_dir() or p.suffix == ".parquet" for p in paths)
     layout = Layout()
@@ -94,6 +99,7 @@ def init(
         layout = _layout_of(paths, mapped)
         mapped["columns"] = [*(columns or []), *map("=".join, layout.columns.items())]
         mapped["wide"] = [*(wide or []), *layout.wide]
+        mapped["values"] = [*(values or []), *layout.values]
     joined = typed_pairs("--map", mapped["columns"]).get("group", "").split("+")
     names = [re.sub(r"\W+", "_", name.strip().lower()).strip("_") for name in joined]
     names = list(layout.crossed) or names
@@ -140,6 +146,7 @@ def init(
     if is_table:
         option = {"columns": "--map", "constants": "--set"}
         given = {"--model": ["MODEL"] * (not _names_models(answers, layout, mapped))}
+        mapped["sheet"] = [sheet] if sheet else []
         given |= {option.get(name, f"--{name}"): of or [] for name, of in mapped.items()}
         _print_next(path, paths, given)
 
@@ -148,10 +155,17 @@ def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
     """Recognise what the options do not tell about a table."""
     from fairstats.benchmarks.table_layout import recognise_layout
 
-    before = {name: mapped[name] for name in ("where", "split", "constants")}
-    table = import_files("table", paths, None, {}, checked=False, **before).reset_index(drop=True)
+    before = {name: mapped[name] for name in ("where", "split", "constants", "sheet")}
+    with warnings.catch_warnings():
+        # The table is read again.
+        warnings.simplefilter("ignore", Note)
+        table = import_files("table", paths, None, {}, checked=False, **before)
+    table = table.reset_index(drop=True)
     given = typed_pairs("--map", mapped["columns"])
-    return recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
+    layout = recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
+    told = {value.rpartition("=")[0] for value in mapped["values"] or []}
+    values = [value for value in layout.values if value.rpartition("=")[0] not in told]
+    return replace(layout, values=tuple(values))
 
 
 def _item_word(column: str) -> str:
@@ -170,6 +184,8 @@ def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
     """Print what each column was taken for, so that a mistake is seen."""
     parts = [f"{column} = {name}" for column, name in layout.columns.items()]
     parts += [f"answers in the columns {template}" for template in layout.wide]
+    texts = [value.replace(":", " ", 1).rpartition("=") for value in layout.values]
+    parts += [f"{text} = {name} (the baseline)" for text, _, name in texts]
     if parts:
         typer.echo(printable(f"Recognised: {'; '.join(parts)}"), err=True)
     counts = {

@@ -31,6 +31,7 @@ from fairstats.commands._options import (
     RequestsAMinute,
     Retries,
     Set,
+    Sheet,
     Split,
     Strategy,
     Temperature,
@@ -100,6 +101,7 @@ def import_answers(
     where: Where = None,
     split: Split = None,
     wide: Wide = None,
+    sheet: Sheet = None,
 ) -> None:
     """Import answer files into the answers table, as one parquet file per answer set.
 
@@ -124,6 +126,7 @@ def import_answers(
         where=where,
         split=split,
         wide=wide,
+        sheet=sheet,
     )
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)

@@ -226,14 +226,14 @@ def answer_set(by_benchmark: Mapping[str, Grid], side: str) -> AnswerSet:
     grids = list(by_benchmark.values())
     units = pd.concat([own.units for own in grids], ignore_index=True)
     if len(units) > 1:
-        message = "each side must be one model, strategy and benchmark version"
-        remedy = "filter the answers first, or choose one version"
+        message = "each side must be one model, strategy, benchmark and version"
+        one = "give the answers to one of them only, such as one folder or file"
         raise InputError(
             [
                 Problem(
                     f"<{side}>",
                     message,
-                    remedy,
+                    one if column == "benchmark" else "filter the answers, or choose one version",
                     column=column,
                     value=", ".join(units[column].drop_duplicates().sort_values()[:5]),
                 )

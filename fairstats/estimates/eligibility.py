@@ -377,6 +377,8 @@ def why_not_above_chance(
     selected items.
     """
     benchmark, counted = outcomes.benchmark, _counted(outcomes, attributes)
+    neutral = _neutralized(outcomes)
+    counted = counted[(outcomes.attribute != BASELINE)[counted] | neutral[counted]]
     accuracy, low = _accuracies(outcomes, counted, alpha)
     listed: list[list[str]] = [[] for _ in range(len(outcomes.grid.units))]
     for place, reason in zip(counted, _too_low(outcomes, counted, accuracy, low), strict=True):
@@ -385,12 +387,20 @@ def why_not_above_chance(
     if benchmark.lowest_accuracy is not None:
         least = f"{benchmark.lowest_accuracy:.1%}"
         reason = f"no answers to neutralized variants, for which the accuracy must exceed {least}"
-        neutral = (outcomes.group_a == NEUTRALIZED) | (outcomes.group_b == NEUTRALIZED)
-        neutral &= outcomes.attribute == BASELINE
         answered = set(outcomes.unit[counted[neutral[counted]]].tolist())
         for unit in set(outcomes.unit[counted].tolist()) - answered:
             found[unit] = f"{found[unit]}; {reason}" if found[unit] else reason
     return np.array(found, dtype=object)
+
+
+def _neutralized(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
+    """Return the baseline pairs of answer sets that were asked the neutralized variant."""
+    if BASELINE not in outcomes.groups:
+        return np.zeros(len(outcomes), dtype=bool)
+    groups = [*outcomes.groups[BASELINE].attribute.groups]
+    asked = outcomes.rows_asked(BASELINE)[:, groups.index(NEUTRALIZED)] > 0
+    of = (outcomes.group_a == NEUTRALIZED) | (outcomes.group_b == NEUTRALIZED)
+    return np.asarray((outcomes.attribute == BASELINE) & of & asked[outcomes.unit])
 
 
 def _counted(outcomes: Outcomes, attributes: Collection[str] | None) -> IntArray:
@@ -544,11 +554,8 @@ def _too_low(
         groups = outcomes.group_a[place], outcomes.group_b[place]
         if attribute != BASELINE:
             side, limit = int(low.argmax()), of_groups
-        elif NEUTRALIZED in groups:
-            side, limit = groups.index(NEUTRALIZED), least
         else:
-            yield ""
-            continue
+            side, limit = groups.index(NEUTRALIZED), least
         if low[side] > limit:
             yield ""
         elif attribute == BASELINE:

@@ -183,7 +183,7 @@ def _incomplete(frame: Any, known: Mapping[str, Benchmark], path: str) -> Iterat
 
     unit = [*UNIT_COLUMNS, "sample"]
     opened = nw.from_native(frame).lazy()
-    counts = count_rows(opened, [*unit, "attribute"])
+    counts = count_rows(opened, [*unit, "attribute", "group"])
     unlisted = any(not one.items for one in known.values())
     found = (
         opened.group_by(*unit).agg(items=nw.col("item_id").n_unique()).collect().to_pandas()
@@ -192,7 +192,7 @@ def _incomplete(frame: Any, known: Mapping[str, Benchmark], path: str) -> Iterat
     )
     for key, rows in counts.groupby(unit):
         benchmark = known[str(key[0])]
-        variants = needed_variants(benchmark, rows["attribute"])
+        variants = needed_variants(benchmark, rows)
         items = len(benchmark.items)
         if not items and found is not None:
             own = (found[unit] == list(key)).all(axis=1)

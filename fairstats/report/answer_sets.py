@@ -452,13 +452,18 @@ class AnswerSet:
         return self.kind.shown_margin(self.benchmark.equivalence_margin)
 
     def baseline(self, group: str) -> Figure | None:
-        """Return the figure with a baseline text, e.g. ``"neutralized"``, or None."""
+        """Return the figure with a baseline text, e.g. ``"neutralized"``; None if not asked."""
         attribute = self.benchmark.attributes.get(BASELINE)
         for groups in () if attribute is None else attribute.pairs:
             if group in groups:
+                asked = _rows(self.table("letters"), ("attribute", "group"), (BASELINE, group))
+                # Groups that were not asked have no rows.
+                if asked.empty:
+                    return None
                 metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
-                rows = self._estimates.get((BASELINE, *groups), {})
-                return figure_of(self.kind, rows[metric]) if rows else None
+                # Bounds of levels and scores have differences only.
+                row = self._estimates.get((BASELINE, *groups), {}).get(metric)
+                return None if row is None else figure_of(self.kind, row)
         return None
 
     @cached_property

@@ -13,7 +13,7 @@ from fairstats_collectors.import_answers import import_table
 from typer.testing import CliRunner
 
 from fairstats._lib import records
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, Note
 from fairstats._lib.records import csv_records, xlsx_records
 from fairstats.cli import app
 
@@ -104,6 +104,20 @@ def test_formula_is_the_only_problem_of_its_cell(book):
     assert len(caught.value.problems) == 1
 
 
+def test_other_sheets_are_named_and_can_be_chosen(book):
+    def add(workbook):
+        other = workbook.create_sheet("second")
+        for row in (HEADER, ["demo-03", "B", "B"]):
+            other.append(row)
+
+    path = book(HEADER, *ROWS, change=add)
+    with pytest.warns(Note, match=r"only the sheet 'Sheet' is read, not 'second'; .*sheet='NAME'"):
+        first = import_table(path, **GIVEN)
+    assert set(first["item_id"]) == {"demo-01", "demo-02"}
+    assert set(import_table(path, **GIVEN, sheet="second")["item_id"]) == {"demo-03"}
+    refused(path, "has no sheet 'third'; use one of Sheet, second", sheet="third")
+
+
 def test_hidden_first_sheet_is_refused(book):
     """People see another sheet, whose answers may be others."""
 
@@ -114,7 +128,7 @@ def test_hidden_first_sheet_is_refused(book):
         workbook.active.sheet_state = "hidden"
         workbook.active = shown
 
-    refused(book(HEADER, *ROWS, change=hide), "its first sheet, 'Sheet', is hidden; delete it")
+    refused(book(HEADER, *ROWS, change=hide), "its sheet 'Sheet' is hidden; delete it")
 
 
 @pytest.mark.parametrize("how", ["hidden", "filtered", "without height"])

@@ -169,12 +169,14 @@ def test_incomplete_items_are_one_problem_per_unit(whole):
     assert "model=other" in second.message
 
 
-def test_baseline_may_be_left_out_only_as_a_whole(whole):
+def test_variant_of_the_baseline_may_be_left_out_for_all_items_only(whole):
     without = whole[whole["attribute"] != "baseline"].reset_index(drop=True)
+    for left_out in ("original", "neutralized"):
+        rows = whole["group"] == left_out
+        assert validate_answers(whole[~rows].reset_index(drop=True)) == []
+        (problem,) = validate_answers(whole[~rows | rows.duplicated()].reset_index(drop=True))
+        assert "only 23 of 24 items" in problem.message
     assert validate_answers(without) == []
-    for left_out in (whole["group"] == "original", whole.index == 7):
-        (problem,) = validate_answers(whole[~left_out].reset_index(drop=True))
-        assert "variants have no row" in problem.message
     (problem,) = validate_answers(without[without["attribute"] != "ses"].reset_index(drop=True))
     assert "48 of 144 variants" in problem.message
 

@@ -151,6 +151,25 @@ def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(
     assert run("benchmark", "init", path, *given).exit_code == 0
 
 
+def test_many_spellings_of_groups_are_one_problem_that_names_the_columns(tmp_path):
+    path = tmp_path / "a.csv"
+    races, sexes = ("white", "White", "black ", "BLACK", "black"), ("man", " man", "Woman", "woman")
+    rows = [f"i{n},{r},{s},{n + 1}.5" for n in range(3) for r in races for s in sexes]
+    path.write_text("\n".join(["item_id,Race,Sex,answer", *rows]))
+    done = run("benchmark", "init", path, "--out", tmp_path / "mine.toml")
+    assert done.exit_code == 1
+    (line,) = done.output.splitlines()
+    assert "16 groups of attribute race_sex differ from others" in line
+    assert "trim and lower-case the columns race and sex" in line
+
+
+def test_sentence_among_the_options_is_named_as_a_possible_refusal(answers):
+    cells = ["yes", "no", "I'd rather not say."] * 4
+    frame = answers(("a", "b")).drop(columns="answer_key").assign(answer=cells)
+    text = propose_benchmark(frame)["mine.toml"]
+    assert '# DECIDE: "I\'d rather not say." is an option; if it is a refusal, remove it' in text
+
+
 def test_control_characters_in_a_table_are_refused_with_row_and_value(answers, tmp_path):
     path = tmp_path / "answers.csv"
     answers(("a\nb", "c\x1b[2J")).to_csv(path, index=False)
@@ -281,9 +300,10 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
         (
             "item_id;group;answer",
             ["i1;a;0,5", "i1;b;12,25"],
-            "has numbers with a comma or a percent sign",
+            "has numbers with a unit, a comma or a percent sign ('0,5', '12,25')",
         ),
-        ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "a comma or a percent sign ('20%'"),
+        ("item_id,group,answer", ["i1,a,10 mg", "i1,b,5"], "a percent sign ('10 mg')"),
+        ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "or a percent sign ('20%'"),
         ("x,group,answer", ["i1,a,yes", "i1,b,no"], "item_id: no column is recognised"),
         (
             "item_id,group,answer,cluster",

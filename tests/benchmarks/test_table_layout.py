@@ -278,6 +278,30 @@ def test_rows_of_answers_are_recognised():
     assert (layout.attribute, layout.crossed, layout.models) == ("race_sex", ("race", "sex"), True)
 
 
+def test_version_without_a_patient_beside_crossed_groups_is_the_baseline(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = long_table()
+    none = table[(table["race"] == "white") & (table["sex"] == "male")]
+    table = pd.concat([table, none.assign(race="None", sex="n/a")])
+    table.to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv")
+    assert done.exit_code == 0, done.output
+    assert "group None+n/a = neutralized (the baseline)" in done.stderr
+    declared = load_benchmark(Path("a.toml"))
+    assert list(declared.attributes) == ["race", "sex", "race_sex", "baseline"]
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    for arguments in (shlex.split(command), ("validate", "answers/a", "--benchmark", "a.toml")):
+        done = run(*arguments)
+        assert done.exit_code == 0, done.output
+
+
+def test_group_named_none_that_is_crossed_is_a_group():
+    table = long_table().replace({"race": {"black": "none"}})
+    assert recognise_layout(table, columns={}).values == ()
+    table.loc[table["race"] == "none", "sex"] = "none"
+    assert recognise_layout(table, columns={}).values == ("group:none+none=neutralized",)
+
+
 def test_given_columns_are_kept():
     layout = recognise_layout(long_table(), columns={"group": "sex", "item_id": "case"})
     assert layout.columns == {"model": "llm", "answer": "decision"}

@@ -10,7 +10,7 @@ from fairstats_collectors.import_answers import import_table
 from fairstats_collectors.import_templates import matched, parts_of
 from typer.testing import CliRunner
 
-from fairstats._lib.problems import InputError
+from fairstats._lib.problems import InputError, Note
 from fairstats._lib.toml_files import Fault
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers
@@ -100,6 +100,21 @@ def answer_of(path, benchmark, **given):
 def test_cell_of_an_answer_is_read_as_the_option_it_names(kind, cell, answer, table, request):
     benchmark = request.getfixturevalue(kind)
     assert answer_of(table([ROW | {"answer": cell}]), benchmark) == answer
+
+
+def test_number_in_a_column_of_replies_is_read_as_its_text(scores, table):
+    path = table([ROW | {"answer_raw": 7.5}])
+    assert answer_of(path, scores) == "7.5"
+    assert import_table(path, benchmark=scores)["answer_raw"].item() == "7.5"
+
+
+def test_numbers_with_a_unit_or_a_comma_are_missing_and_counted(scores, decisions, table):
+    cells = ["7", "10 mg", "7,5", "7,5", "n/a", "3 or 4"]
+    path = table([ROW | {"item_id": f"i{n}", "answer": cell} for n, cell in enumerate(cells)])
+    with pytest.warns(Note, match=r"^3 of .* comma \('7,5', '10 mg'\).*'7,5': 'NUMBER'"):
+        answers = import_table(path, benchmark=scores)
+    assert (answers["status"] == "ok").tolist() == [True, *[False] * 5]
+    import_table(table([ROW | {"answer": "1,5"}]), benchmark=decisions)
 
 
 def test_cell_that_is_no_answer_is_kept_as_the_reply(decisions, table):

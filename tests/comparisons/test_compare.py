@@ -294,6 +294,12 @@ def test_several_models_are_refused(answers):
         compare(answers(["AB"], model="old"), two)
 
 
+def test_several_benchmarks_are_refused_with_what_to_give(answers):
+    both = pd.concat([answers(["AB"]), answers(["AB"], benchmark="fairmedqa")])
+    with pytest.raises(InputError, match=r"benchmark = .* such as one folder or file"):
+        compare(both, both)
+
+
 def test_different_items_are_refused_unless_allowed(answers):
     old, new = answers(["AB", "AA", "AA"], model="old"), answers(["AB", "AA"], model="new")
     with pytest.raises(InputError, match="answered different items"):

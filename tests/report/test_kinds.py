@@ -282,6 +282,29 @@ def test_board_names_a_model_whose_answers_hardly_vary(tmp_path, drawn):
     assert "model-loans: " not in text
 
 
+def test_board_shows_the_original_text_only_if_a_model_was_asked_it(tmp_path, drawn):
+    """A version without a group was asked, and no original."""
+    declared("essays", tmp_path)
+    file = tmp_path / "essays.toml"
+    text = file.read_text() + (
+        '[attributes.baseline]\nlabel = "Baseline"\npairs = [["original", "neutralized"]]\n'
+        'groups = { original = "Original", neutralized = "Neutralized" }\n'
+    )
+    file.write_text(text)
+    answers = answered(load_benchmark(file))
+    for policy in ("available", "incorrect", "bounds"):
+        file.write_text(text.replace('missing = "available"', f'missing = "{policy}"'))
+        benchmark = load_benchmark(file)
+        folder = tmp_path / policy
+        folder.mkdir()
+        release = undrawn(answers[answers["group"] != "original"], folder, benchmarks=[benchmark])
+        (own,) = answer_sets(release, "model-essays")
+        assert own.original is None
+        assert (own.neutral is None) == (policy == "bounds")
+        assert "Mean score, original" not in drawn(show_leaderboard, release)
+        assert "original text" not in said(drawn(show_model, release, "model-essays"))
+
+
 # Choices between words
 
 

@@ -393,7 +393,7 @@ def _chart(
 def accuracy_head(figures: BoardFigures) -> str:
     """Return the heading of the column of accuracies."""
     kind = figures.board.benchmark.kind
-    of = ", original" if figures.neutral else " of groups"
+    of = ", original" if figures.original else " of groups"
     return f"{capital(kind.figure)}{of}{'' if kind.numeric else ', %'}"
 
 

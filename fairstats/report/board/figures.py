@@ -11,7 +11,7 @@ from functools import cached_property
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats.benchmarks.declaration import BASELINE, PLAIN, POOLED, POOLED_GROUPS, Attribute
+from fairstats.benchmarks.declaration import PLAIN, POOLED, POOLED_GROUPS, Attribute
 from fairstats.comparisons.ranking import rank_ranges
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair, sets_of_board, short_label
@@ -195,8 +195,13 @@ class BoardFigures:
 
     @property
     def neutral(self) -> bool:
-        """Check whether the original and the neutral text were used."""
-        return BASELINE in self.board.benchmark.attributes and BASELINE in self._asked
+        """Check whether a model was asked the neutral text."""
+        return any(own.neutral is not None for own in self.sets)
+
+    @property
+    def original(self) -> bool:
+        """Check whether a model was asked the original text."""
+        return any(own.original is not None for own in self.sets)
 
     def rank(self, model: str) -> str:
         """Return the range of ranks of a model, e.g. ``2–3``."""
