@@ -317,15 +317,20 @@ class Findings:
     @property
     def _models(self) -> str:
         """Return the noun for the models; those without a rank are on the board, too."""
-        return "models" if len(self.models) == len(self.board.models) else "ranked models"
+        if len(self.models) == len(self.board.models):
+            return "models"
+        # Under bounds, no model is ranked.
+        return "eligible models" if self.board.ranks.empty else "ranked models"
 
     @property
     def _whose(self) -> str:
         """Return whose gaps are counted, if not those of all models on the board."""
         if self._models == "models":
             return ""
-        alone = len(self.models) == 1
-        return " of the only model that could be ranked" if alone else " of ranked models"
+        if len(self.models) > 1:
+            return f" of {self._models}"
+        which = "eligible model" if self.board.ranks.empty else "model that could be ranked"
+        return f" of the only {which}"
 
     def _named(self, models: Sequence[str]) -> str:
         many = len(models) > _MOST_BEST

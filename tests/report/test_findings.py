@@ -159,6 +159,17 @@ def test_a_question_about_the_best_model_stands_next_to_its_rank(benchmark, aske
     assert ("Screening" in best) == (asked == ("one",))
 
 
+@pytest.mark.parametrize("models", [("one", "two"), ("one", "two", "three")])
+def test_no_model_is_called_ranked_if_none_is(benchmark, models):
+    """Under bounds, models that took part in selecting the items are left out all the same."""
+    own = replace(benchmark, selected_on={models[-1]: "wrote the items"})
+    shown = found(own, dict.fromkeys(models, (0.05, SHOWN, 1e-6)))
+    unranked = replace(shown, board=replace(shown.board, ranks=shown.board.ranks.iloc[:0]))
+    assert unranked.models == list(models[:-1])
+    assert "eligible model" in unranked.changed
+    assert "ranked" not in unranked.changed
+
+
 def test_a_difference_of_crossed_groups_is_not_in_the_mean_that_ranks_models(benchmark):
     first, second = (0.01, OPEN, 0.4), (0.02, OPEN, 0.4)
     (hint,) = benchmark.varied
