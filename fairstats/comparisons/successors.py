@@ -206,17 +206,27 @@ def _newer_in(older: Mapping[str, str], models: Collection[str]) -> dict[str, st
     return {name: older[name] for name in sorted(older) if name in models}
 
 
+def predecessors(older: Mapping[str, str], model: str) -> list[str]:
+    """Return the models before a model, the next one first; a circle, if forged, ends.
+
+    Examples
+    --------
+    >>> predecessors({"c": "b", "b": "a"}, "c")
+    ['b', 'a']
+    """
+    found: list[str] = []
+    while (model := older.get(model, "")) and model not in found:
+        found.append(model)
+    return found
+
+
 def _refuse_cycles(
     older: Mapping[str, str], declared: Collection[str], path: str | os.PathLike[str]
 ) -> None:
     """Refuse a declared model that is before itself."""
     problems = []
     for newer in declared:
-        before: list[str] = []
-        model = newer
-        while (model := older.get(model, "")) and model not in before:
-            before.append(model)
-        if newer in before:
+        if newer in predecessors(older, newer):
             message = "makes the model a successor of itself"
             remedy = "name the version before it, or remove the line"
             problems.append(_problem(path, newer, older[newer], message, remedy))

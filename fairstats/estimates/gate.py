@@ -297,14 +297,14 @@ def _needed(
     if math.isnan(estimate):
         return "the figure is not known"
     gap = check.limit - estimate if check.is_largest else estimate - check.limit
-    near, far = ("low", "high") if check.is_largest else ("high", "low")
-    end, reached, nearest = f"{far}est", row[f"ci_{far}"], row[f"ci_{near}"]
+    ends = ("lowest", "ci_low", "ci_high", "highest")
+    start, near, far, end = ends if check.is_largest else ends[::-1]
+    reached = row[far]
     if gap <= 0:
-        beyond = nearest > check.limit if check.is_largest else nearest < check.limit
-        if beyond:
-            least = check.shown(row[f"{near}est"], unit=True)
-            return f"the interval is beyond the limit, but missing answers could take it to {least}"
-        return "the figure is beyond the limit, but its interval is not"
+        if not (row[near] > check.limit if check.is_largest else row[near] < check.limit):
+            return "the figure is beyond the limit, but its interval is not"
+        least = check.shown(row[start], unit=True)
+        return f"the interval is beyond the limit, but missing answers could take it to {least}"
     alone = reached < check.limit if check.is_largest else reached > check.limit
     if alone and math.isnan(row[end]):
         return "how far missing answers could take it is not known; it needs those answers"

@@ -257,7 +257,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
 
 def _declarations(release: Release, model: str) -> list[str]:
     """Return the title and hash of each benchmark that the model answered."""
-    names = release.estimates.loc[release.estimates["model"] == model, "benchmark"].unique()
+    answers = release.manifest["answers"]
+    names = {entry["benchmark"] for entry in answers if entry["model"] == model}
     asked = [release.benchmarks[name] for name in sorted(names)]
     return [f"{benchmark.title} {benchmark.hash}" for benchmark in asked]
 

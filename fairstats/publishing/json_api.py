@@ -155,7 +155,7 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         ],
         "answer_sets": [
             {key: value for key, value in entry.items() if key != "model"}
-            | {"declaration": board.benchmark.basis(), "notes": _notes(release, board, model)}
+            | {"declaration": board.benchmark.basis(), "notes": _notes(release, board)[model]}
             for entry in release.manifest["answers"]
             for board in release.boards
             if entry["model"] == model and entry in release.answers_of(board, model)
@@ -256,16 +256,25 @@ def _row(release: Release, board: Board, model: str) -> Record:
         "selected_items_reason": reason,
         "answers": sum(entry["answers"] for entry in asked),
         "answers_missing": sum(entry["missing"] for entry in asked),
-        "notes": _notes(release, board, model),
+        "notes": _notes(release, board)[model],
         "accuracy": _accuracy(estimates, board.benchmark),
         "pairs": list(_pairs(estimates, board.benchmark)),
     }
 
 
-def _notes(release: Release, board: Board, model: str) -> list[str]:
-    """Return what the leaderboard notes on how a model's answers were made and chosen."""
-    questions = flag_notes(screening_of(release, board, model), release.overruled)
-    return questions + selection_notes(submissions_of(release, board, model))
+def _notes(release: Release, board: Board) -> dict[str, list[str]]:
+    """Return what the leaderboard notes on how each model's answers were made and chosen."""
+
+    def made() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {model: [] for model in board.models}
+        for model, rows in screening_of(release, board).groupby("model"):
+            found[str(model)] += flag_notes(rows, release.overruled)
+        for model, rows in submissions_of(release, board).groupby("model"):
+            found[str(model)] += selection_notes(rows)
+        return found
+
+    # Of all models at once: the documents of a large board ask for each of them twice.
+    return release.once(("notes", board.benchmark.name, board.version, board.strategy), made)
 
 
 def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:

@@ -6,13 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pandas as pd
 
 from fairstats._lib.formatting import counted, listed, points, span, uncapital
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import (
     BASELINE,
@@ -456,9 +456,8 @@ class AnswerSet:
         attribute = self.benchmark.attributes.get(BASELINE)
         for groups in () if attribute is None else attribute.pairs:
             if group in groups:
-                asked = _rows(self.table("letters"), ("attribute", "group"), (BASELINE, group))
-                # Groups that were not asked have no rows.
-                if asked.empty:
+                asked = self.release.once("baseline", partial(_asked_baseline, self.release))
+                if (*self._unit, group) not in asked:
                     return None
                 metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
                 # Bounds of levels and scores have differences only.
@@ -479,13 +478,23 @@ class AnswerSet:
 
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables that belong to this answer set."""
-        unit = (self.benchmark.name, self.board.version, self.model, self.board.strategy)
-        return _rows(self.release.table(name), UNIT_COLUMNS, unit)
+        return _rows(self.release.table(name), UNIT_COLUMNS, self._unit)
+
+    @property
+    def _unit(self) -> Unit:
+        return (self.benchmark.name, self.board.version, self.model, self.board.strategy)
 
     @cached_property
     def sensitivity(self) -> pd.DataFrame:
         """Return the rows of the table of sensitivity, read once for all pairs."""
         return self.table("sensitivity")
+
+
+def _asked_baseline(release: Release) -> frozenset[tuple[str, ...]]:
+    """Return answer set and variant of the baseline texts that were asked: others have no rows."""
+    letters = release.table("letters")
+    rows = letters.loc[letters["attribute"] == BASELINE, [*UNIT_COLUMNS, "group"]]
+    return frozenset(rows.drop_duplicates().itertuples(index=False, name=None))
 
 
 def _rows(table: pd.DataFrame, columns: Sequence[str], values: Sequence[str]) -> pd.DataFrame:

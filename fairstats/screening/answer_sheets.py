@@ -18,6 +18,7 @@ from fairstats._lib.safe_names import fold_name
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
+from fairstats.comparisons.successors import predecessors
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 
 #: Codes of cells without a letter. Codes from 0 are positions in ``Benchmark.options``.
@@ -350,7 +351,11 @@ def read_panels(
         The older model of each newer one, as declared.
     """
     older = {fold_name(one): fold_name(before) for one, before in (successors or {}).items()}
-    lines = _lines(older)
+    # The first model of each newer one's line; in a circle, as in a forged manifest, another one.
+    lines = {
+        newer: [newer, *(one for one in predecessors(older, newer) if one != newer)][-1]
+        for newer in older
+    }
     for name, benchmark in sorted(opened.benchmarks.items()):
         own, trusted = item_grid(opened, benchmark), None
         if against is not None and name in against.benchmarks:
@@ -359,17 +364,6 @@ def read_panels(
             of_version = _of_version(own, version)
             usual = None if trusted is None else _of_version(trusted, version)
             yield _panels(benchmark, version, of_version, usual, lines, alone=against is None)
-
-
-def _lines(older: Mapping[str, str]) -> dict[str, str]:
-    """Return the first model before each newer one; a circle, as in a forged manifest, ends."""
-    found = {}
-    for newer in older:
-        before = [newer]
-        while (model := older.get(before[-1])) and model not in before:
-            before.append(model)
-        found[newer] = before[-1]
-    return found
 
 
 def _panels(
