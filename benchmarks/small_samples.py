@@ -12,6 +12,9 @@ those of group b with ½ − ``effect``. On the other items all samples are righ
 ``only_a_correct``, with three samples. The chance of a right answer to an item is Beta-distributed
 with mean ``rate`` and the sum of parameters ``alike``; that of group a is 0.08 higher.
 
+``moved``: the same for 3 or 8 samples, if the group changes a share ``moved`` of the items, in
+all samples. Every sample is wrong where it would be right, or right, with probability ``noise``.
+
 ``changes``: the coverage of the limits of a mean of signed changes, such as the change of CFR
 between two versions of a model. In a share ``down`` of the items the number is −1, in a share
 ``up`` it is 1. ``bootstrap`` is the coverage of the exact bootstrap alone.
@@ -45,7 +48,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, product
 from pathlib import Path
 
@@ -103,6 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for design in product((30, 40, 100, 200), (2, 5, 8), (0.1, 0.2), (0.2, 0.45))
         ],
         "samples": [samples(*design, n) for design in product((15, 40), (0.6, 0.9), (0.5, 3.0))],
+        "moved": [
+            moved(*design, n)
+            for design in product((30, 100, 200), (3, 8), (0.01, 0.02, 0.05), (0.01, 0.05))
+        ],
         "changes": [
             changes(*design, n)
             for design in product((30, 100, 400), ((0.005, 0.015), (0.02, 0.03), (0.03, 0.08)))
@@ -197,26 +204,61 @@ def equivalence(
 def samples(items: int, rate: float, alike: float, simulations: int) -> dict[str, float]:
     """Return the coverage of the limits of shares of right and equal answers, and of Cohen's h."""
     rng = np.random.default_rng([46, items, round(10 * rate), round(10 * alike)])
-    many, once = 3, np.ones(items, dtype=np.int64)
 
     def drawn(number: int) -> tuple[np.ndarray, np.ndarray]:
         b = rng.beta(alike * rate, alike * (1 - rate), number)
         return np.minimum(b + 0.08, 1), b
 
-    a, b = drawn(1_000_000)
-    truth = {
-        "accuracy": a.mean(),
-        "cohens_h": float(arcsine(a.mean()) - arcsine(b.mean())),
-        "cfr": (a * b + (1 - a) * (1 - b)).mean(),
-        "only_a": (a * (1 - b)).mean(),
+    def chances() -> tuple[np.ndarray, np.ndarray]:
+        return drawn(items)
+
+    truth = _shares(*drawn(1_000_000), np.ones(1))
+    coverage = _coverage(rng, chances, truth, 3, simulations)
+    return {"items": items, "rate": rate, "alike": alike, **coverage}
+
+
+def moved(items: int, many: int, share: float, noise: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the same limits if the group changes few items, in all samples."""
+    rng = np.random.default_rng([47, items, many, round(1000 * share), round(1000 * noise)])
+    right = 0.8
+    # Right for both groups, for neither, for a alone, for b alone.
+    kinds = np.array([right * (1 - share), (1 - right) * (1 - share), *[share / 2] * 2])
+    a, b = np.array([1, 0, 1, 0]), np.array([1, 0, 0, 1])
+    a, b = noise + (1 - 2 * noise) * a, noise + (1 - 2 * noise) * b
+
+    def chances() -> tuple[np.ndarray, np.ndarray]:
+        kind = rng.choice(4, items, p=kinds)
+        return a[kind], b[kind]
+
+    coverage = _coverage(rng, chances, _shares(a, b, 4 * kinds), many, simulations)
+    return {"items": items, "samples": many, "moved": share, "noise": noise, **coverage}
+
+
+def _shares(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> dict[str, float]:
+    """Return the figures of items with these chances of a right answer."""
+    return {
+        "accuracy": float((weights * a).mean()),
+        "cohens_h": float(arcsine((weights * a).mean()) - arcsine((weights * b).mean())),
+        "cfr": float((weights * (a * b + (1 - a) * (1 - b))).mean()),
+        "only_a": float((weights * a * (1 - b)).mean()),
     }
+
+
+def _coverage(
+    rng: np.random.Generator,
+    chances: Callable[[], tuple[np.ndarray, np.ndarray]],
+    truth: dict[str, float],
+    many: int,
+    simulations: int,
+) -> dict[str, float]:
+    """Return how often the limits from so many samples contain each true figure."""
     covered = dict.fromkeys(truth, 0)
     for _ in range(simulations):
-        right_a, right_b = (rng.binomial(many, chance) for chance in drawn(items))
+        right_a, right_b = (rng.binomial(many, chance) for chance in chances())
         wrong_a, wrong_b = many - right_a, many - right_b
         cells = [right_a * right_b, right_a * wrong_b, wrong_a * right_b, wrong_a * wrong_b]
         pairs = np.column_stack(cells)
-        total = pairs.sum(axis=0)
+        total, once = pairs.sum(axis=0), np.ones(len(pairs), dtype=np.int64)
         n11, n10, n01, n00 = total
         share = total / total.sum()
         influences = {
@@ -231,15 +273,14 @@ def samples(items: int, rate: float, alike: float, simulations: int) -> dict[str
         }
         paired = {name: many * effect for name, effect in effects.items()}
         found = {
-            "accuracy": wilson(right_a.sum(), many * items, design_effect=effects["accuracy"]),
+            "accuracy": wilson(right_a.sum(), many * len(pairs), design_effect=effects["accuracy"]),
             "cohens_h": cohens_h_interval(n11, n10, n01, n00, design_effect=paired["cohens_h"]),
             "cfr": wilson(n11 + n00, total.sum(), design_effect=paired["cfr"]),
             "only_a": wilson(n10, total.sum(), design_effect=paired["only_a"]),
         }
         for name, own in found.items():
             covered[name] += bool(own.ci_low <= truth[name] <= own.ci_high)
-    coverage = {name: round(number / simulations, 3) for name, number in covered.items()}
-    return {"items": items, "rate": rate, "alike": alike, **coverage}
+    return {name: round(number / simulations, 3) for name, number in covered.items()}
 
 
 def _scaled(right: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("alpha", (30, 3, 0.1), "coverage"),
         ("changes", (100, (0.02, 0.03)), "coverage"),
         ("samples", (40, 0.9, 3.0), "accuracy"),
+        ("moved", (100, 8, 0.02, 0.01), "only_a"),
         ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
         ("planned", (400, 1, 0.2, 0.06), "equivalent"),
         ("rare", (100, 0.01, 0.2), "interval"),
@@ -59,6 +60,15 @@ def test_three_samples_cover_unless_a_rate_is_near_1():
     rows = pd.DataFrame(SMALL["samples"])
     assert rows[["cohens_h", "cfr", "only_a"]].min().min() > 0.94
     assert rows["accuracy"].min() > 0.915
+
+
+def test_many_samples_hide_that_few_items_are_changed():
+    rows = pd.DataFrame(SMALL["moved"])
+    assert rows[["accuracy", "cohens_h"]].min().min() > 0.93
+    rows["lowest"] = rows[["cfr", "only_a"]].min(axis=1)
+    lowest = rows.groupby(["samples", "noise"])["lowest"].min()
+    assert lowest.loc[3].min() > 0.88
+    assert lowest.loc[8].round(2).to_dict() == {0.01: 0.74, 0.05: 0.87}
 
 
 def test_planned_power_of_equivalence_needs_units_that_differ():
