@@ -141,6 +141,20 @@ def test_unknown_figures_are_not_drawn():
     assert version_sentences(rows).startswith("Compared with the version before, “New-2” is better")
 
 
+@pytest.mark.parametrize("lowest", [0.05, 0.19, 0.21, 0.33, 0.43, 0.48, 0.59, 0.61, 0.83])
+def test_labels_of_the_axes_enclose_all_marks(lowest):
+    rows = [
+        row | {"old": row["old"] - shift, "new": row["new"] - shift}
+        for row in compared(BETTER, WORSE)
+        for shift in [0 if row["metric"] == "delta_ad" else 0.65 - lowest]
+    ]
+    chart = change_chart(of(rows), name="c")
+    for axis, metric in zip(chart.axes, ("delta_accuracy", "delta_cfr"), strict=False):
+        values = [100 * row[side] for row in rows for side in ("old", "new")
+                  if row["metric"] == metric]  # fmt: skip
+        assert max(0, axis.low) <= axis.ticks[0] <= min(values) < 100 == axis.ticks[-1]
+
+
 def test_dots_are_at_the_figures():
     rows = compared(BETTER, WORSE, SAME)
     chart = change_chart(of(rows), name="c")

@@ -111,7 +111,11 @@ def _axis(metric: str, compared: Sequence[Comparison]) -> Axis:
         options = {"limits": (0.0, 100.0), "unit": "%"}
     heading = directed(kind)[metric]
     axis = axis_over(values, key=label, label=heading, note=note, room=0, signed=False, **options)
-    return replace(axis, high=axis.high + _ROOM * (axis.high - axis.low), end=axis.high)
+    axis = replace(axis, high=axis.high + _ROOM * (axis.high - axis.low), end=axis.high)
+    # Labels that begin above the smallest value would make it look larger.
+    while len(axis.ticks) > 1 and axis.ticks[0] > max(axis.low, axis.limits[0]):
+        axis = replace(axis, low=2 * axis.ticks[0] - axis.ticks[1])
+    return axis
 
 
 def _cell(axis: Axis, metric: str, pair: PairChange) -> Cell:
