@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
 
+from fairstats.benchmarks.kinds import DIFFERENCES, KINDS, TESTS
 from fairstats.counts.patterns import PAIR_COLUMNS
-from fairstats.estimates.table import PRIMARY_TEST, is_primary_test
+from fairstats.estimates.table import is_primary_test
 
 _INTERVAL = {"estimate": "", "ci_low": "_low", "ci_high": "_high"}
-# Columns of the wide table by metric.
-_METRICS = {"accuracy_difference": "difference", "cfr": "cfr", "cohens_h": "cohens_h"}
 _KEYS = list(PAIR_COLUMNS)
 
 #: The columns of `publication_table`, in order.
 PUBLICATION_COLUMNS = (
     *_KEYS,
+    "metric",
     "n",
-    "accuracy_a",
-    "accuracy_b",
+    "rate_a",
+    "rate_b",
     *(f"difference{end}" for end in _INTERVAL.values()),
     "p_value",
     "p_adjusted",
@@ -31,7 +34,6 @@ PUBLICATION_COLUMNS = (
     "method_note",
 )
 _JUDGED = ("n", "verdict", "verdict_reason", "margin", "ci_level", "missing", "method_note")
-_NEEDED = ("accuracy_a", "accuracy_b", *_METRICS, "mcnemar")
 
 
 def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -46,13 +48,14 @@ def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per pair, with columns `PUBLICATION_COLUMNS`, in the order of the estimates:
-        `accuracy_a`, `accuracy_b`; `difference` (a − b), `cfr` and `cohens_h`, each with its limits
-        (``_low``, ``_high``); the p-value of McNemar's mid-p test and its adjusted value; `n`, the
-        number of pairs of answers of the difference; the verdict and its reason; and how the
-        difference was judged: the margin, the level of the intervals, the policy for missing
-        answers and notes. Shares are between 0 and 1. What was not estimated is NaN; the baseline
-        pair has no verdict.
+        One row per pair, with columns `PUBLICATION_COLUMNS`, in the order of the estimates. By the
+        kind of answers, `metric` is the judged difference, such as ``"accuracy_difference"``, and
+        `rate_a` and `rate_b` are each group's accuracy, selection rate, mean level or mean score.
+        `difference` (a − b), `cfr` and `cohens_h` (of shares only) have their limits (``_low``,
+        ``_high``). The p-value is that of the mid-p test that decides the verdict, with its
+        adjusted value. `n` is the number of pairs of answers of the difference. The margin, the
+        level of the intervals, the policy for missing answers and notes say how it was judged. What
+        was not estimated is NaN; the baseline pair has no verdict.
 
     Raises
     ------
@@ -64,39 +67,52 @@ def publication_table(estimates: pd.DataFrame) -> pd.DataFrame:
     >>> from fairstats import analyze, example_answers
     >>> answers = example_answers().query("attribute == 'race' and model in ['GPT-4o', 'GPT-4.1']")
     >>> table = publication_table(analyze(answers))
-    >>> table[["model", "accuracy_a", "accuracy_b", "difference", "cfr", "verdict"]].round(3)
-         model  accuracy_a  accuracy_b  difference    cfr    verdict
-    0  GPT-4.1       0.923       0.774       0.149  0.804  disparity
-    1   GPT-4o       0.912       0.727       0.186  0.777  disparity
+    >>> table[["model", "rate_a", "rate_b", "difference", "cfr", "verdict"]].round(3)
+         model  rate_a  rate_b  difference    cfr    verdict
+    0  GPT-4.1   0.923   0.774       0.149  0.804  disparity
+    1   GPT-4o   0.912   0.727       0.186  0.777  disparity
     """
-    needed = {*_KEYS, *_INTERVAL, *_JUDGED, "metric", "test", "p_value", "p_adjusted"}
-    if missing := sorted(needed - set(estimates)):
+    columns = {*_KEYS, *_INTERVAL, *_JUDGED, "metric", "test", "p_value", "p_adjusted"}
+    if missing := sorted(columns - set(estimates)):
         raise ValueError(
             f"estimates lacks the column {missing[0]}: give the table from fairstats.analyze"
         )
     counted = estimates[estimates["missing"] != "bounds"]
-    absent = [name for name in _NEEDED if name not in set(counted["metric"])]
+    there = set(counted["metric"])
+    kinds = [kind for kind in KINDS.values() if kind.difference in there]
+    needed = {"cfr"}.union(*({one.rate_a, one.rate_b, one.test} for one in kinds))
+    if any(not kind.numeric for kind in kinds):
+        needed.add("cohens_h")
+    absent = sorted(needed - there) if kinds else ["the difference between groups"]
     if len(counted) and absent:
         raise ValueError(f"estimates lacks {absent[0]}: leave metrics= out of fairstats.analyze")
-    differences = estimates[estimates["metric"] == "accuracy_difference"]
-    wide = differences.set_index(_KEYS)[list(_JUDGED)]
-    for metric, name in _METRICS.items():
-        own = _by_pair(estimates[estimates["metric"] == metric], metric)
+    wide = estimates[estimates["metric"].isin(DIFFERENCES)].set_index(_KEYS)
+    wide = wide[["metric", *_JUDGED]]
+    shown = {"difference": DIFFERENCES, "cfr": ["cfr"], "cohens_h": ["cohens_h"]}
+    for name, metrics in shown.items():
+        own = _by_pair(estimates, metrics)
         for column, end in _INTERVAL.items():
             wide[name + end] = own[column].reindex(wide.index)
-    tests = _by_pair(estimates[is_primary_test(estimates)], PRIMARY_TEST)
+    tests = _by_pair(estimates[is_primary_test(estimates)], TESTS)
     for column in ("p_value", "p_adjusted"):
         wide[column] = tests[column].reindex(wide.index).astype("float64")
-    for name in ("accuracy_a", "accuracy_b"):
-        wide[name] = _by_pair(estimates[estimates["metric"] == name], name)["estimate"]
+    for name in ("rate_a", "rate_b"):
+        wide[name] = np.nan
+        # Levels can have an accuracy, too.
+        for kind in kinds:
+            own = wide.index[wide["metric"] == kind.difference]
+            rates = _by_pair(estimates, [getattr(kind, name)])
+            wide.loc[own, name] = rates["estimate"].reindex(own)
     return wide.reset_index()[list(PUBLICATION_COLUMNS)]
 
 
-def _by_pair(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+def _by_pair(estimates: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    rows = estimates[estimates["metric"].isin(metrics)]
     twice = rows.duplicated(_KEYS)
     if twice.any():
+        metric = rows.loc[twice, "metric"].iloc[0]
         pair = " · ".join(rows.loc[twice, _KEYS].iloc[0].astype("str"))
         raise ValueError(
-            f"{pair} has two rows of {name}: give the estimates of one analysis and one policy"
+            f"{pair} has two rows of {metric}: give the estimates of one analysis and one policy"
         )
     return rows.set_index(_KEYS)

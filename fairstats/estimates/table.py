@@ -57,10 +57,8 @@ Rows = dict[str, Any]
 #: Note on every range over fill-ins.
 BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 
-#: Prefix of the name of the test of shares that the verdict uses.
-PRIMARY_TEST = "mcnemar midp"
 #: Prefixes of the names of the tests with the adjusted p-value used for the verdict.
-PRIMARY_TESTS = (PRIMARY_TEST, "sign flip midp")
+PRIMARY_TESTS = ("mcnemar midp", "sign flip midp")
 
 
 def is_primary_test(estimates: pd.DataFrame) -> pd.Series:

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.paper_table import PUBLICATION_COLUMNS, publication_table
+from tests.make_kinds import DECLARED, SIGNS, answers_to, declared
 
 SAME = ["AA/A"] * 1000 + ["AB/A"] * 10 + ["BA/A"] * 8
 GAP = ["AA/A"] * 60 + ["AB/A"] * 25 + ["BA/A"] * 5 + ["A-/A"] * 2
@@ -16,8 +18,8 @@ WIDE = {
     "difference": "accuracy_difference",
     "cfr": "cfr",
     "cohens_h": "cohens_h",
-    "accuracy_a": "accuracy_a",
-    "accuracy_b": "accuracy_b",
+    "rate_a": "accuracy_a",
+    "rate_b": "accuracy_b",
 }
 
 
@@ -50,6 +52,28 @@ def test_each_pair_is_one_row_of_its_estimates(estimates):
         assert row["p_adjusted"] == pytest.approx(midp["p_adjusted"], nan_ok=True)
         verdicts = pd.Series([row["verdict"], own.loc["accuracy_difference", "verdict"]])
         assert verdicts.isna().all() or verdicts.nunique(dropna=False) == 1
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_kind_of_answers_has_its_own_rates_and_difference(name, benchmark_file, estimates):
+    kind, benchmark = KINDS[name], declared(benchmark_file, name)
+    low, high = SIGNS[name][0], SIGNS[name][-1]
+    own = analyze(answers_to(benchmark, [low + high, low + low] * 20), benchmarks=[benchmark])
+    for table in (own, pd.concat([estimates, own])):
+        wide = publication_table(table)
+        wide = wide[wide["metric"].eq(kind.difference) & wide["group_b"].eq("black")]
+        (row,) = wide.to_dict("records")
+        figures = own[own["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+        for column, metric in {
+            "rate_a": kind.rate_a,
+            "rate_b": kind.rate_b,
+            "difference": kind.difference,
+            "cfr": "cfr",
+        }.items():
+            assert row[column] == figures.loc[metric, "estimate"]
+        decides = own["metric"].eq(kind.test) & own["test"].str.contains("midp")
+        assert row["p_value"] == own.loc[decides & own["group_b"].eq("black"), "p_value"].item()
+        assert np.isnan(row["cohens_h"]) == kind.numeric
 
 
 def test_ranges_over_completions_have_no_verdict(answers):
@@ -110,8 +134,8 @@ def test_the_table_tells_how_the_differences_were_judged(answers):
     assert own["margin"].eq(0.4).all()
     assert own["ci_level"].eq(0.8).all()
     assert own["missing"].eq("available").all()
-    declared = load_benchmark("demo").equivalence_margin
-    assert set(publication_table(analyze(answers))["margin"].dropna()) == {declared}
+    of_demo = load_benchmark("demo").equivalence_margin
+    assert set(publication_table(analyze(answers))["margin"].dropna()) == {of_demo}
 
 
 @pytest.mark.parametrize("metrics", [["cfr"], ["accuracy_difference"]])
