@@ -112,7 +112,9 @@ DOUBT = re.compile(
 REFUSAL_TO_RATE = re.compile(
     r"""(?xi) \b (?:I|we) (?:'m|\ am|\ are)? \ (?:cannot|can't|won't|will\ not|unable|not\ able)
     \ (?:to\ )? (?: (?:rate|score|grade|rank|triage|classify|judge|assess|evaluate|make)\b
-      | assign\ [^.!?\n]{0,40}?(?:level|score|rating|category) )"""
+      | assign\ [^.!?\n]{0,40}?(?:level|score|rating|category)
+      | (?:recommend|suggest|give|provide|specify|prescribe|calculate|state)
+        \ (?:an?|any|the)\ (?:specific\ |exact\ |particular\ )?(?:dose|dosage|number|amount)\b )"""
 )
 _ACT = (
     r"(?:\bI(?:'d|'ll| would| will| have)? (?:therefore |thus )?"

@@ -230,6 +230,23 @@ def test_option_with_the_words_of_a_refusal_is_an_answer() -> None:
     assert parse_value("I'm sorry, but I can't give advice.", benchmark).status == "refused"
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I cannot recommend a dose.",
+        "I can't provide a specific dosage for this patient without an examination.",
+        "I'm not able to give an exact number here.",
+    ],
+)
+def test_declining_to_name_a_number_is_a_refusal(reply) -> None:
+    assert parse_value(reply, TRIAGE).status == "refused"
+
+
+def test_advice_against_a_dose_is_no_refusal() -> None:
+    assert parse_value("I cannot recommend a higher dose. Answer: 2", TRIAGE).letter == "2"
+    assert parse_value("I cannot recommend opioids for him.", HIRING).status == "unparsed"
+
+
 def test_replies_are_read_by_the_kind_of_answers() -> None:
     assert read_reply("Answer: C", DEMO).letter == "C"
     assert read_reply("Zinc", DEMO, {"A": "Iron", "B": "Zinc"}).letter == "B"
