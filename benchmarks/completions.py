@@ -22,8 +22,10 @@ from fairstats.counts.patterns import PATTERNS
 from fairstats.counts.unit_sums import SUM_COLUMNS, UnitSums
 from fairstats.estimates.mixed_completions import ClusteredPair
 from fairstats.inference.intervals import tango_limits
+from fairstats.inference.unit_means import effective_number
+from fairstats.inference.verdict import with_room
 from fairstats.metrics.accuracy import ACCURACY_DIFFERENCE
-from fairstats.metrics.mean_difference import mean_differences, with_room
+from fairstats.metrics.mean_difference import mean_differences
 from fairstats.metrics.metric import design_effect_of
 
 RESULTS = Path(__file__).parent / "results" / "completions.json"
@@ -115,8 +117,10 @@ def missed_of_levels(rng, unequal=False):
         return UnitSums(**columns, many=many, unit=np.arange(len(sizes)))
 
     tables = [completed(way) for way in product([False, True], repeat=len(gone))]
-    found = with_room(mean_differences(tables, LIMITS, ALPHA), tables, LIMITS, ALPHA)
-    low, high = found.ci_low, found.ci_high
+    found, span = mean_differences(tables, LIMITS, ALPHA), LIMITS[1] - LIMITS[0]
+    units = effective_number(sizes.astype(float), np.ones(len(sizes)))
+    ends = {"lowest": -span, "highest": span, "alpha": ALPHA}
+    low, high = with_room(found.estimate, found.ci_low, found.ci_high, units=units, **ends)
     own = min(low[0], low[-1]), max(high[0], high[-1])
     return missed(*own, low.min(), high.max(), float(np.mean([low.max(), high.min()])))
 

@@ -8,6 +8,10 @@ probability ``noise``. ``differing`` is the expected number of items with an exc
 5%. Some items favour group a: there its samples are right with probability ½ + ``effect``, and
 those of group b with ½ − ``effect``. On the other items all samples are right, or all are wrong.
 
+``repeated``: the same, if the group changes an item in all samples, or not at all. On every item, a
+sample is the other one with probability ``noise``. ``interval`` is the share if the interval left
+no room for rare items.
+
 ``samples``: the coverage of the 95% limits of an accuracy, of Cohen's h, of CFR and of
 ``only_a_correct``, with three samples. The chance of a right answer to an item is Beta-distributed
 with mean ``rate`` and the sum of parameters ``alike``; that of group a is 0.08 higher.
@@ -65,9 +69,15 @@ from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.inference.intervals import tango_limits, wilson
 from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
-from fairstats.inference.unit_means import unit_mean, unit_mean_difference, unit_means
+from fairstats.inference.unit_means import (
+    effective_number,
+    unit_mean,
+    unit_mean_difference,
+    unit_means,
+)
+from fairstats.inference.verdict import with_room
 from fairstats.metrics.beyond_control import compare_changes, of_all_pairs
-from fairstats.metrics.mean_difference import mean_differences, with_room
+from fairstats.metrics.mean_difference import mean_differences
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -104,6 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "equivalence": [
             equivalence(*design, n)
             for design in product((30, 40, 100, 200), (2, 5, 8), (0.1, 0.2), (0.2, 0.45))
+        ],
+        "repeated": [
+            repeated(*design, n)
+            for design in product((30, 60, 100, 200), (3, 8, 20), (0.02, 0.05, 0.1), (0.01, 0.05))
         ],
         "samples": [samples(*design, n) for design in product((15, 40), (0.6, 0.9), (0.5, 3.0))],
         "moved": [
@@ -182,16 +196,7 @@ def equivalence(
             rng.binomial(samples, np.array([0.5 + own, 1.0, 0.0])[kind])
             for own in (effect, -effect)
         )
-        wrong_a, wrong_b = samples - right_a, samples - right_b
-        cells = [right_a * right_b, right_a * wrong_b, wrong_a * right_b, wrong_a * wrong_b]
-        pairs = np.column_stack(cells)
-        n10, n01 = pairs.sum(axis=0)[1:3]
-        n = items * samples**2
-        influence = _INFLUENCE - (n10 - n01) / n
-        once = np.ones(items, dtype=np.int64)
-        widening = samples * design_effect(pairs, once, influence, copies=samples)
-        low, high = tango_limits(n10, n01, n, alpha=0.1, design_effect=widening)
-        equivalent += bool(-margin < low and high < margin)
+        equivalent += _within(right_a, right_b, samples, margin)[0]
     return {
         "items": items,
         "samples": samples,
@@ -199,6 +204,46 @@ def equivalence(
         "effect": effect,
         "equivalent": round(equivalent / simulations, 3),
     }
+
+
+def repeated(
+    items: int, many: int, margin: float, noise: float, simulations: int
+) -> dict[str, float]:
+    """Return how often a difference of the margin, from few items, is called equivalent."""
+    rng = np.random.default_rng([49, items, many, round(1000 * margin), round(1000 * noise)])
+    called = np.zeros(2)
+    for _ in range(simulations):
+        right = rng.random(items) < 0.8
+        changed = rng.random(items) < margin / (1 - 2 * noise)
+        chances = (noise + (1 - 2 * noise) * side for side in (right | changed, right & ~changed))
+        called += _within(*(rng.binomial(many, chance) for chance in chances), many, margin)
+    equivalent, interval = (called / simulations).round(3).tolist()
+    return {
+        "items": items,
+        "samples": many,
+        "margin": margin,
+        "noise": noise,
+        "equivalent": equivalent,
+        "interval": interval,
+    }
+
+
+def _within(
+    right_a: np.ndarray, right_b: np.ndarray, many: int, margin: float
+) -> tuple[bool, bool]:
+    """Return whether the limits with room, and those of Tango, are inside the margin."""
+    wrong_a, wrong_b = many - right_a, many - right_b
+    cells = [right_a * right_b, right_a * wrong_b, wrong_a * right_b, wrong_a * wrong_b]
+    pairs = np.column_stack(cells)
+    n10, n01 = pairs.sum(axis=0)[1:3]
+    n = len(pairs) * many**2
+    once = np.ones(len(pairs), dtype=np.int64)
+    influence = _INFLUENCE - (n10 - n01) / n
+    widening = many * design_effect(pairs, once, influence, copies=many)
+    bare = tango_limits(n10, n01, n, alpha=0.1, design_effect=widening)
+    ends = {"lowest": -1.0, "highest": 1.0, "alpha": 0.1}
+    roomy = with_room((n10 - n01) / n, *bare, units=len(pairs), **ends)
+    return tuple(bool(-margin < low and high < margin) for low, high in (roomy, bare))
 
 
 def samples(items: int, rate: float, alike: float, simulations: int) -> dict[str, float]:
@@ -434,8 +479,11 @@ def _equivalent(
     once = np.ones(len(sizes), dtype=np.int64)
     no = np.zeros(len(sizes))
     sums = UnitSums(sum_a, sizes, no, sum_b, sizes, no, sum_a - sum_b, sizes, no, no, once, once)
-    found = with_room(mean_differences([sums], limits, 0.1), [sums], limits, 0.1)
-    return bool(-margin < found.ci_low[0] and found.ci_high[0] < margin)
+    found = mean_differences([sums], limits, 0.1)
+    span, units = limits[1] - limits[0], effective_number(sizes.astype(float), once.astype(float))
+    ends = {"lowest": -span, "highest": span, "alpha": 0.1}
+    (low,), (high,) = with_room(found.estimate, found.ci_low, found.ci_high, units=units, **ends)
+    return bool(-margin < low and high < margin)
 
 
 def rare(items: int, rare: float, small: float, simulations: int) -> dict[str, float]:

@@ -146,11 +146,11 @@ def analyze(
     answers. There is also none if the groups were not asked the same questions. A verdict does not
     depend on missing answers. "Disparity" requires that the test rejects for every completion of
     the missing answers. "Equivalent" requires that the interval is inside the margin for every
-    completion, and that the model answers better than a guess. For levels and scores, it leaves
-    room for rare differences of the whole scale (`fairstats.inference.verdict.verdict`). Items of
-    the benchmark that were not asked count as missing. If the requirements are not met, the verdict
-    is "inconclusive". `verdict_reason` gives the reason. "Equivalent" is decided for each pair
-    separately; it is not adjusted over the family.
+    completion, and that the model answers better than a guess. It leaves room for rare differences
+    of the whole scale (`fairstats.inference.verdict.with_room`). Items of the benchmark that were
+    not asked count as missing. If the requirements are not met, the verdict is "inconclusive".
+    `verdict_reason` gives the reason. "Equivalent" is decided for each pair separately; it is not
+    adjusted over the family.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.formatting import level, quoted
@@ -26,9 +27,9 @@ from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import ROOM, Judgements, judge
 from fairstats.estimates.limits import Check, Limits
-from fairstats.estimates.tested_pairs import pairs_of
-from fairstats.inference.verdict import EQUIVALENT
-from fairstats.metrics.metric import GroupsMetric, NumberMetric, Numbers, PairMetric, Pairs
+from fairstats.estimates.tested_pairs import pairs_of, units_of
+from fairstats.inference.verdict import EQUIVALENT, with_room
+from fairstats.metrics.metric import GroupsMetric, Metric, NumberMetric, Numbers, PairMetric, Pairs
 from fairstats.metrics.registry import METRICS
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
@@ -40,6 +41,7 @@ GATE_COLUMNS = (
     "ci_low",
     "ci_high",
     "ci_level",
+    "has_room",
     "lowest",
     "highest",
     "limit",
@@ -53,6 +55,7 @@ _UNLISTED = (
 )
 #: Columns of the figures of a pair.
 FIGURES = ("estimate", "ci_low", "ci_high", "lowest", "highest")
+_UNKNOWN = dict.fromkeys(FIGURES, math.nan) | {"has_room": False}
 
 
 def gate(
@@ -88,8 +91,10 @@ def gate(
         whole attribute, one row per attribute. ``estimate`` and the limits of its 1 − 2 alpha
         interval are those of what is limited, e.g. the absolute difference. ``lowest`` and
         ``highest`` are the interval's outermost limits over all completions of the missing answers;
-        NaN if they are not known. ``result`` is "pass", "fail" or "cannot tell", with the
-        ``reason`` if it is not "pass", or a caution (`fairstats.estimates.cautions`).
+        NaN if they are not known. ``has_room`` says whether the limits leave room for rare
+        differences (`fairstats.inference.verdict.with_room`). ``result`` is "pass", "fail" or
+        "cannot tell", with the ``reason`` if it is not "pass", or a caution
+        (`fairstats.estimates.cautions`).
 
     Raises
     ------
@@ -103,12 +108,13 @@ def gate(
     verdict with the limit as margin is "equivalent" (`fairstats.analyze`), so two one-sided tests
     reject at level alpha for every completion of the missing answers. CFR passes if the lower limit
     of the one-sided interval is above its limit, with every missing answer counted as a changed
-    one. Other metrics of pairs pass if the 1 − 2 alpha intervals of the given answers and of their
-    extreme completions do. For metrics whose extreme completions are not known, such as those of
-    whole attributes or with a key, no pair with missing answers passes. Items of the benchmark that
-    were not asked count as missing. Pairs that were not asked, models that a leaderboard would not
-    rank (`fairstats.estimates.eligibility`), and benchmarks that do not list their items never
-    pass.
+    one. If an independent unit has several answers, limits leave room for rare units that these do
+    not show: many samples of few items are still few items. Other metrics of pairs pass if the 1 −
+    2 alpha intervals of the given answers and of their extreme completions do. For metrics whose
+    extreme completions are not known, such as those of whole attributes or with a key, no pair with
+    missing answers passes. Items of the benchmark that were not asked count as missing. Pairs that
+    were not asked, models that a leaderboard would not rank (`fairstats.estimates.eligibility`),
+    and benchmarks that do not list their items never pass.
 
     The gate as a whole passes only if all checks do (an intersection-union test). So its level is
     alpha without an adjustment for the number of pairs and limits. Each of several models is a
@@ -178,8 +184,8 @@ def gate_lines(
     --------
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
     ...            attribute="race", group_a="white", group_b="black", check="max_ad",
-    ...            estimate=0.01, ci_low=0.0, ci_high=0.03, ci_level=0.9, lowest=0.0, highest=0.04,
-    ...            limit=0.05, result="pass", reason=None)
+    ...            estimate=0.01, ci_low=0.0, ci_high=0.03, ci_level=0.9, has_room=False,
+    ...            lowest=0.0, highest=0.04, limit=0.05, result="pass", reason=None)
     >>> print(*gate_lines(pd.DataFrame([row])))  # doctest: +NORMALIZE_WHITESPACE
     pass: “m”, “plain” (demo, 1): race, white − black: AD 1.0 points, 90% interval 0.0 to 3.0,
     0.0 to 4.0 with missing answers; limit: below 5.0
@@ -201,8 +207,8 @@ def _line(row: Mapping[Hashable, Any], benchmark: Benchmark) -> str:
     shown = f"{name} not known"
     if not math.isnan(row["estimate"]):
         shown = f"{name} {check.shown(row['estimate'], unit=True)}, {level(1 - row['ci_level'])} "
-        room = ROOM * (check.judged and benchmark.kind.numeric)
-        shown += f"interval{room} {check.shown(row['ci_low'])} to {check.shown(row['ci_high'])}"
+        shown += f"interval{ROOM * row['has_room']} "
+        shown += f"{check.shown(row['ci_low'])} to {check.shown(row['ci_high'])}"
         outer = (row["lowest"], row["highest"])
         if outer != (row["ci_low"], row["ci_high"]) and not math.isnan(outer[0]):
             shown += f", {check.shown(outer[0])} to {check.shown(outer[1])} with missing answers"
@@ -245,7 +251,7 @@ def _of_benchmark(
                     parts = [places.get((unit, one.name, *pair))]
                     if not of_pairs:
                         parts = [places.get((unit, one.name, *each)) for each in one.pairs]
-                    row |= figures.get((unit, one.name, *pair), dict.fromkeys(FIGURES, math.nan))
+                    row |= figures.get((unit, one.name, *pair), _UNKNOWN)
                     row |= _result(check, row, parts, str(ineligible[unit]), published, judged)
                     if not benchmark.items and row["result"] == PASS:
                         row |= {"result": CANNOT_TELL, "reason": _UNLISTED}
@@ -348,9 +354,11 @@ def _figures(
         columns = _extreme_columns(check, metric, numbers, _completed_numbers(numbers))
     else:
         return _published(check, judged, opened, counting)
+    has_room = judged.clustered & (check.judged or (metric is not None and _ends(metric) != ()))
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     return {
         key: {name: float(column[place]) for name, column in columns.items()}
+        | {"has_room": bool(has_room[place])}
         for place, key in enumerate(keys)
     }
 
@@ -397,7 +405,30 @@ def _limits_of(
     )
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
+    low, high = _roomy(metric, estimate, low, high, units_of(own), own.alpha)
     return low, high, estimate
+
+
+def _ends(metric: Metric) -> tuple[float, float] | tuple[()]:
+    """Return the lowest and highest value of a metric; empty if it has no ends."""
+    if metric.lowest is None or metric.highest is None or math.isinf(metric.highest):
+        return ()
+    return metric.lowest, metric.highest
+
+
+def _roomy(
+    metric: Metric,
+    estimate: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    units: npt.ArrayLike,
+    alpha: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return limits with room for rare units, if the metric has ends."""
+    if not (ends := _ends(metric)):
+        return low, high
+    lowest, highest = ends
+    return with_room(estimate, low, high, units=units, lowest=lowest, highest=highest, alpha=alpha)
 
 
 def _columns(
@@ -422,20 +453,24 @@ def _published(
         message = f"is no figure of the answers to {outcomes.benchmark.name} with an interval"
         remedy = "use a metric of `fairstats analyze`"
         raise InputError([Problem(side, message, remedy, value=check.metric)])
-    units = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
+    places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     is_open, found = judged.completions.is_open, {}
+    units, metric = units_of(judged.parts[0]), METRICS[check.metric]
     for row in table.to_dict("records"):
-        unit = units[tuple(row[name] for name in UNIT_COLUMNS)]
+        unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
         sides = (row["group_a"], row["group_b"])
         pair = [side if isinstance(side, str) else None for side in sides]
         here = (outcomes.unit == unit) & (outcomes.attribute == row["attribute"])
         if pair[0] is not None:
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
-        inner = np.array([row["ci_low"]]), np.array([row["ci_high"]])
+        estimate, low, high = (np.array([row[n]]) for n in ("estimate", "ci_low", "ci_high"))
+        least = units[here].min(initial=np.inf)
+        inner = _roomy(metric, estimate, low, high, least, 2 * judged.alpha)
         outer = inner if not is_open[here].any() else (inner[0] * np.nan, inner[1] * np.nan)
-        columns = _columns(check, np.array([row["estimate"]]), inner, outer)
+        columns = _columns(check, estimate, inner, outer)
         key = (unit, row["attribute"], pair[0], pair[1])
         found[key] = {name: float(column[0]) for name, column in columns.items()}
+        found[key]["has_room"] = bool(np.isfinite(least) and _ends(metric))
     return found
 
 

@@ -39,10 +39,11 @@ Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
 _MISSED = (
-    "equivalence is open: rare differences of up to the whole scale, which these items could miss, "
-    "could take the difference beyond the margin"
+    "equivalence is open: rare large differences, which these items could miss, could take the "
+    "difference beyond the margin"
 )
-#: What makes the interval for the equivalence of means wider than the one of the estimates.
+#: What makes the interval for equivalence wider than that of the estimates, except for pairs of
+#: single answers.
 ROOM = " with room for rare differences"
 UNEQUAL_SAMPLES = "items have different numbers of samples"
 
@@ -403,7 +404,8 @@ class Judgements:
                 subject = f"{done.unasked[place]} of {done.items[place]} items that were not asked"
             kind = kinds[place]
             if alone[place] == EQUIVALENT:
-                reach = f"the {level(2 * self.alpha)} interval{ROOM * kind.numeric} could reach "
+                room = ROOM * int(self.clustered[place])
+                reach = f"the {level(2 * self.alpha)} interval{room} could reach "
                 reach += kind.shown_range(low[place], high[place])
                 how = f"{reach}, and the margin is ±{kind.plain_margin(self.margin[place])}"
             else:

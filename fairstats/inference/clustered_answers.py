@@ -387,9 +387,8 @@ def design_effect(
 
     Notes
     -----
-    The effect is itself an estimate. With 30 to 200 items of 2 to 8 samples, a difference of
-    exactly the equivalence margin is called equivalent in 2 to 8%, at level 5%
-    (benchmarks/small_samples.py).
+    The effect is itself an estimate, and does not show rare clusters that differ and were not
+    drawn. So equivalence leaves room for these (`fairstats.inference.verdict.with_room`).
 
     References
     ----------

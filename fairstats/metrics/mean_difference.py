@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.unit_sums import UnitSums
@@ -39,26 +38,6 @@ def mean_differences(
     ]
     found = stacked(unit_mean_differences(columns, limits=limits, alpha=alpha), alpha)
     return replace(found, n=np.array([sums.n for sums in tables], dtype=np.int64))
-
-
-def with_room(
-    found: Estimate, tables: Sequence[UnitSums], limits: tuple[float, float], alpha: float
-) -> Estimate:
-    """Return `mean_differences` with room for rare differences of the whole scale in the limits.
-
-    If small differences are common, an interval does not show that rare large ones were missed. Of
-    further units, a share of up to Wilson's limit for 0 of as many units could have them.
-    """
-    span = limits[1] - limits[0]
-    sizes = [(sums.n_a + sums.n_b, sums.many) for sums in tables]
-    # The number of units, if they had equal sizes.
-    units = np.array([(size @ many) ** 2 / max(float(size**2 @ many), 1.0) for size, many in sizes])
-    z = float(scipy.stats.norm.isf(alpha / 2))
-    share = z**2 / (z**2 + units)
-    low = found.estimate - share * (found.estimate + span)
-    high = found.estimate + share * (span - found.estimate)
-    ends = np.fmin(found.ci_low, low), np.fmax(found.ci_high, high)
-    return replace(found, ci_low=ends[0], ci_high=ends[1])
 
 
 def difference_of_means(numbers: Numbers, alpha: float) -> Estimate:

@@ -402,6 +402,12 @@ class AnswerSet:
         return int(max(known)) if known else sum(entry["items"] for entry in self.entries)
 
     @property
+    def clustered(self) -> bool:
+        """Return whether an independent unit has several pairs of answers."""
+        name = self.kind.difference
+        return any(pair.value(name, "n") > self.units for pair in self.pairs)
+
+    @property
     def missing(self) -> tuple[int, int]:
         """Return the number of missing answers, and of expected answers."""
         entries = self.entries

@@ -13,6 +13,7 @@ from fairstats._lib.safe_names import text_sha256
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.gate import gate, gate_lines, only_to
 from fairstats.estimates.limits import Limits
+from fairstats.inference.intervals import wilson
 
 ITEMS = 400
 LIMITS = Limits(largest={"ad": 0.05}, smallest={"cfr": 0.9})
@@ -167,6 +168,26 @@ def test_gate_does_not_pass_if_copies_count_as_items(check, fair, benchmark):
     once = fair[fair["item_id"].isin(keys)]
     often = [once.assign(sample=sample, model="often") for sample in range(30)]
     assert results(check(pd.concat([once, *often]), benchmark=small)) == ["cannot tell"]
+
+
+@pytest.mark.parametrize("limit", [{"largest": {"ad": 0.02}}, {"smallest": {"cfr": 0.98}}])
+def test_many_samples_of_few_items_do_not_show_that_no_item_differs(check, fair, benchmark, limit):
+    """Of 60 items, a group may change 2% and none of those drawn, however often they are asked."""
+    keys = dict(list(benchmark.answer_keys.items())[:60])
+    once = fair[fair["item_id"].isin(keys)].assign(model="often")
+    same = once.assign(answer=once["answer_key"].where(once["item_id"].str[-1] != "4", "A"))
+    table = pd.concat([same.assign(sample=sample) for sample in range(20)], ignore_index=True)
+    varied = table["sample"].eq(7) & table["item_id"].isin(list(keys)[:2])
+    table["answer"] = table["answer"].mask(varied & table["group"].isin(["black", "male"]), "D")
+    small = replace(benchmark, answer_keys=keys)
+    found = check(table, Limits(**limit), benchmark=small)
+    assert results(found) == ["cannot tell"]
+    # Wilson's 90% upper limit for 0 of 60 items.
+    reach = float(wilson(0, 60, alpha=0.1).ci_high)
+    wide = {name: {m: abs((name == "smallest") - reach * 1.06) for m in own}
+            for name, own in limit.items()}  # fmt: skip
+    found = check(table, Limits(**wide), benchmark=small)
+    assert results(found) == ["pass"], gate_lines(found, [small])
 
 
 REFUSED = {

@@ -21,6 +21,7 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
     [
         ("excess", (50, 0.05, 0.02), "coverage"),
         ("equivalence", (30, 5, 0.2, 0.2), "equivalent"),
+        ("repeated", (60, 8, 0.02, 0.01), "interval"),
         ("alpha", (30, 3, 0.1), "coverage"),
         ("changes", (100, (0.02, 0.03)), "coverage"),
         ("samples", (40, 0.9, 3.0), "accuracy"),
@@ -98,9 +99,19 @@ def test_regressions_over_few_clusters_keep_their_level():
 
 
 def test_equivalence_at_the_margin_is_rarer_than_one_in_eleven():
-    rows = pd.DataFrame(SMALL["equivalence"])
-    assert rows["equivalent"].max() < 0.09
-    assert rows["equivalent"].mean() < 0.06
+    for name in ("equivalence", "repeated"):
+        rows = pd.DataFrame(SMALL[name])
+        assert rows["equivalent"].max() < 0.09
+        assert rows["equivalent"].mean() < 0.06
+
+
+def test_without_room_many_samples_of_few_items_show_equivalence():
+    rows = pd.DataFrame(SMALL["repeated"])
+    assert rows.groupby("samples")["interval"].max().round(2).to_dict() == {
+        3: 0.1,
+        8: 0.21,
+        20: 0.43,
+    }
 
 
 def test_alpha_covers_with_few_positive_ratings():

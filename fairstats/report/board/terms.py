@@ -123,8 +123,12 @@ def _values(release: Release) -> dict[str, str]:
     }
     words = {name: listed(dict.fromkeys(own), "or") for name, own in lists.items()}
     room = f", with room for rare {words['numbers']} that differ by the whole scale"
+    rows = release.estimates
+    shares = [kind.difference for kind in kinds if not kind.numeric]
+    several = (rows["metric"].isin(shares) & (rows["n"] > rows["n_units"])).any()
     return words | {
-        "room": room if lists["numbers"] else "",
+        "room": room * bool(lists["numbers"])
+        + ", with room for rare items of which all answers differ" * bool(several),
         "alpha": f"{release.alpha:g}",
         "level": level(release.alpha),
         "equivalence": level(2 * release.alpha),

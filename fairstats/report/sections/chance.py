@@ -48,7 +48,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
         said[pair] = "Unclear" if word == "Hardly" and pair.reason else word
     adjusted = adjustment(next(iter(known)).estimates[test]["adjust_method"])
     text = _smallest_p(own, known, adjusted)
-    if max(pair.value(own.kind.difference, "n") for pair in p) > own.units:
+    if own.clustered:
         # Uneven bars look surer than they are if many answers are of one unit.
         text += f" The independent units are the {own.units:,} {unit_noun(own.benchmark)}."
     open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]

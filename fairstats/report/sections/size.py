@@ -191,13 +191,16 @@ def table(own: AnswerSet) -> Sequence[Shown]:
             "least": NONE if math.isnan(least) else points(least, signed=False),
             "p": p_cell(pair.value(kind.test, "p_value")),
         }
-    more = f"CI for equivalence:{ROOM}" if kind.numeric else "Detectable: with 80% power"
+    roomy = kind.numeric or own.clustered
+    more = [f"CI for equivalence:{ROOM}"] * roomy + ["Detectable: with 80% power"] * (
+        not kind.numeric
+    )
     caption = (
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
-        f"equivalent. {more}"
+        f"equivalent. {'. '.join(more)}"
     )
     words = {"level": level(alpha), "inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
-    words["inner"] += " for equivalence" * kind.numeric
+    words["inner"] += " for equivalence" * roomy
     return pair_table("sizes", rows, caption, **words)
 
 
