@@ -13,67 +13,81 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Providers and services that are not themselves the name of a model, as DeepSeek and Mistral are.
-_PROVIDER = re.compile(
+_PROVIDER = (
     "alibaba|amazon|anthropic|aws|azure|bedrock|deepmind|fireworks|google|groq|hf|huggingface|meta"
     "|microsoft|mistralai|ollama|openai|openrouter|together|vertex|vertexai|xai|zhipuai"
-    "|api|batch|by|eu|free|from|global|latest|models|us|via"
+    "|api|batch|by|eu|free|from|global|latest|models|ours?|us|via"
 )
 # Of the same model: how far it is tried, thinks or learnt to chat, and the format of its weights.
-_EDITION = re.compile(
-    "preview|exp|experimental|chat|instruct|it|x?high|low|minimal|none|(non)?reasoning"
-    "|(no|non)?thinking|gguf|ggml|awq|gptq|mlx|onnx|fp\\d+|bf16|nf4|bnb|int[48]|[48]bit|json|structured"
+_EDITION = (
+    "preview|exp|experimental|chat|instruct|it|x?high|low|minimal|none|gguf|ggml|awq|gptq|mlx"
+    r"|onnx|fp\d+|bf16|nf4|bnb|int[48]|[48]bit|json|structured|(non?)?(reasoning|thinking)"
 )
-# Words of a snapshot that could be of any model, with their numbers.
-_VERSION = re.compile(
-    "(v|ver|version|rev|revision|release|checkpoint|ckpt|step|commit|tag|build|snapshot|date|model"
-    "|default|stable|main|master|current|new|newest|final|alpha|beta|base|not|un|known|unknown)\\d*"
-    "|i?q\\d|x+[sl]"
+# Where such a word makes another model: phi-4-reasoning is not phi-4.
+_OTHER_MODEL = (
+    r"(?:.*-)?(?:(?:phi|\w*stral|gpt-?2|sonar)\b.*-medium|gpt-5\b.*-chat|gpt-3-5-turbo-instruct"
+    r"|(?:phi|\w*stral|command-a|sonar)\b.*-reasoning|kimi(?:-k2)?-thinking|doubao-seed-\d"
+    r"|(?:ernie|gemini-2-0|hunyuan|lfm2|longcat|qwen3(?!-[5-9]-)|seed|trinity)\b.*-thinking)"
 )
-# Of the server, the run or the machine, with their numbers.
-_SERVER = re.compile(
-    "(vllm|sglang|tgi|transformers|torch|litellm|cuda|python|run|seed|epoch|temp|temperature|prompt"
-    "|week|gpu|lora|attempt|trial|iter|iteration|sample|batch|job|node|server|docker|lmdeploy"
-    "|tensorrt|rtx|(few)?shot)\\d*"
+# Words for a run, a prompt, a deployment or a server, with their numbers.
+_RUN = (
+    "((re)?run|seed|attempt|trial|repeat|replicate|sample|test|copy|backup|temp|temperature"
+    "|cot|rag|plain|baseline|prompt|prompting|(few|zero|one)?-?shots?|prod|production|staging"
+    r"|deployment|server|docker|vllm|sglang|tgi|litellm|lmdeploy)\d*"
 )
-_LLAMA_CPP = re.compile(r"\bllama[-._]?cpp\b")
+# Other words of a snapshot that could be of any model, with their numbers.
+_VERSION = (
+    "(v|ver(sion)?|rev(ision)?|release|checkpoint|ckpt|step|commit|tag|build|snapshot|date|model|un"
+    "|default|stable|main|master|current|new(est)?|final|alpha|beta|base|not|(un)?known|gpu|rtx|node"
+    r"|transformers|torch|tensorrt|cuda|python|job|week|epoch|iter(ation)?|lora)\d*|i?q\d|x+[sl]"
+)
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
-# How long a model thinks, except for makers of a model of medium size.
-_MEDIUM = re.compile(r"(?!phi|\w*stral|gpt-?2\b).+-medium")
-# A version at a service (Bedrock's -v1:0), weights as in ollama's :8b-q4_K_M, settings (T=0), runs.
+# A version or route at a service (-v1:0, :online), weights (:8b-q4_K_M), settings (T=0), a number.
 _SERVED = re.compile(
-    r"-v\d+:\d[\w:]*|[-:]q\d(-\w)*$|[\w.]+=[^\s,;()-]*"
-    r"|-(?:run|seed|attempt|temp|temperature)-?[\d.]+$|-#\d+$"
+    r"-v\d+:\d[\w:]*|:(?:online|nitro|floor)$|[-:]q\d(-\w)*$|[\w.]+=[^\s,;()-]*"
+    r"|-(?:temp(?:erature)?-?\d|t-?0)\.\d+|-#\d+$|\bllama[-._]?cpp\b"
 )
 # A model of somebody's own training has the name of the one that it was made from.
 _FINE_TUNED = re.compile(r"^ft:([^:]*).*|^fine-?tuned-|-(fine-?tun|ft$|ft-|sft|lora).*")
-# What follows a name as a remark, such as where the model was asked.
+# What is around a name as a remark, such as who made it or where it was asked.
 _REMARK = re.compile(
-    r"[(\[{].*?([)\]}]|$)|[,;|@].*|-(via|on|with|using|by|from|at|hosted|served)-.*|-\+-.*"
-)
-_MONTH_NAME = re.compile(
-    "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-    "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
+    r"^[^\d(:]+:-|:-.*|[(\[{].*?([)\]}]|$)|[,;|@].*|-\+-.*"
+    r"|-(via|on|with|using|by|from|at|hosted|served)-.*"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_YEAR, _MONTH, _DAY = r"20[2-4]\d", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
-# Dates at the end of a name, and how to write each as year, month and day, a dot for what is open.
+_MONTH_NAME = f"(?:{'|'.join(_MONTHS)})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
+_MM, _YEAR = "(?:0[1-9]|1[0-2])", r"(?P<year>20[2-4]\d)"
+_MONTH, _SHORT_MONTH = (f"(?P<month>{n}|{_MONTH_NAME})" for n in (_MM, "1[0-2]|0?[1-9]"))
+# GPT-4 July 2024 is of no day, but 4th July and 4Jul are.
+_DAY, _SHORT_DAY = (
+    rf"(?P<day>[12]\d|3[01]|{n})(?:st|nd|rd|th)?" for n in ("0[1-9]|[1-9](?=[a-z])", "0?[1-9]")
+)
+# Dates at the end of a name, tried in this order.
 _DATES = [
-    (re.compile(rf"(?P<name>.+?)-{date}"), form)
-    for date, form in (
-        (rf"({_YEAR})-?({_MONTH})-?({_DAY})", r"\2\3\4"),
+    re.compile(f"(?P<name>.+?)-{date}")
+    for date in (
+        rf"{_YEAR}-?{_SHORT_MONTH}(?:-?{_SHORT_DAY}(?:-v\d+)?)?",
         # 07/08/2024 is a day in July or in August.
-        (rf"({_MONTH})-({_MONTH})-({_YEAR})", r"\4...."),
-        (rf"({_DAY})-({_MONTH})-({_YEAR})", r"\4\3\2"),
-        (rf"({_MONTH})-({_DAY})-({_YEAR})", r"\4\2\3"),
-        (rf"({_YEAR})-({_MONTH})", r"\2\3.."),
-        (rf"({_MONTH})-({_YEAR})", r"\3\2.."),
-        (rf"({_YEAR})", r"\2...."),
-        (rf"({_MONTH})-?({_DAY})", r"....\2\3"),
-        (rf"(2[2-9])({_MONTH})", r"20\2\3.."),
-        # Some snapshots are numbered.
-        (r"(00\d)", r"00000\2"),
+        f"{_MM}-{_MM}-{_YEAR}",
+        f"(?:{_DAY}-?)?{_MONTH}-?{_YEAR}",
+        f"(?P<month>{_MONTH_NAME})-?{_SHORT_DAY}(?:-?{_YEAR})?",
+        f"{_MONTH}-?{_DAY}(?:-?{_YEAR})?",
+        f"{_DAY}-?(?P<month>{_MONTH_NAME})",
+        _YEAR,
+        rf"(?P<year>2[2-9])(?P<month>{_MM})(?P<day>[0-3]\d)?",
+        # Some snapshots are numbered. They differ from each other and from any date.
+        r"(?P<year>(?P<month>(?P<day>00\d)))",
     )
 ]
+_SLASHED = re.compile(r"\b(?=[\d./]*20\d\d)(\d+)[./](\d+)[./](\d+)\b|(?<![\w.])(\d\d?)/(20\d\d)\b")
+# Below a name with a number, a version or a run of that model: gpt-4o/v1.
+_BELOW = re.compile(r"(\d[^/]*)/-?(ours?-)?(v|version|run|trial|attempt)?-?\d*$")
+_START = re.compile(f"(?:{_PROVIDER})(?:-|$)")
+_END = re.compile(
+    rf"(?!{_OTHER_MODEL}$)(.+?)-({_PROVIDER}|{_EDITION}|medium|\d+-?shots?"
+    rf"|((\d+(st|nd|rd|th)|first|second|third)-)?{_RUN}(-\d{{1,3}})?|seed-\d+)"
+)
+_NO_MODEL = re.compile("|".join((_PROVIDER, _EDITION, _RUN, _VERSION, _MONTH_NAME)))
 
 
 class _ModelName(NamedTuple):
@@ -84,13 +98,12 @@ class _ModelName(NamedTuple):
 
     name: frozenset[str]
     bare: frozenset[str]
-    #: A dot is any digit.
-    date: str
+    #: Year, month and day; each is empty if it is not in the name.
+    date: tuple[str, ...]
 
     def same(self, other: _ModelName) -> bool:
         """Return whether both may name one model; a name without a date has any."""
-        pairs = zip(self.date, other.date, strict=False)
-        dates = all(a == b or "." in (a, b) for a, b in pairs)
+        dates = all(a == b or "" in (a, b) for a, b in zip(self.date, other.date, strict=False))
         # Two remarks may say which of two models it is: Llama 3 (8B) and Llama 3 (70B).
         alike = self.name & (other.name | other.bare) or self.bare & other.name
         return bool(alike) and dates
@@ -105,45 +118,39 @@ def _model_name(name: str) -> _ModelName:
     return _ModelName(whole, bare or whole, date or bare_date)
 
 
-def _last_part(text: str) -> tuple[frozenset[str], str]:
+def _last_part(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the name and the date at the end of a path such as openrouter/openai/gpt-4o-mini."""
-    dashed = re.sub(r"\b(\d+)/(\d+)/(\d+)\b", r"\1-\2-\3", text)
-    parts = [_without_ends(part) for part in dashed.split("/")]
-    return next((part for part in reversed(parts) if part[0]), (frozenset(), ""))
+    text = _SLASHED.sub(lambda date: "-".join(f"{n:0>2}" for n in date.groups() if n), text)
+    parts = [_without_ends(part) for part in _BELOW.sub(r"\1", text).split("/")]
+    return next((part for part in reversed(parts) if part[0]), (frozenset(), ()))
 
 
-def _without_ends(text: str) -> tuple[frozenset[str], str]:
-    """Remove providers, editions and the date of a snapshot from the ends of a name."""
-    words, date = re.findall(r"\w+", text.replace("_", "-")), ""
-    while words:
-        if _PROVIDER.fullmatch(words[-1]):
-            del words[-1]
-        elif _PROVIDER.fullmatch(words[0]):
-            del words[0]
-        elif len(words) > 1 and _is_edition(words):
-            del words[-1]
-        elif not date and (found := _dated(words)):
-            words, date = found
+def _without_ends(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Remove providers, editions, runs and the date of a snapshot from the ends of a name."""
+    text, date = "-".join(re.findall(r"[^\W_]+", text)), tuple[str, ...]()
+    while True:
+        if found := _START.match(text):
+            text = text[found.end() :]
+        elif found := _END.fullmatch(text):
+            text = found[1]
+        elif not date and (dated := _dated(text)):
+            text, date = dated
         else:
             break
     # Claude 3.5 Sonnet is also called Claude Sonnet 3.5.
+    words = text.split("-")
     numbers, others = [w for w in words if w.isdigit()], [w for w in words if not w.isdigit()]
     return frozenset({"".join(words), "".join([*numbers, *sorted(others)])} - {""}), date
 
 
-def _is_edition(words: list[str]) -> bool:
-    return bool(_EDITION.fullmatch(words[-1]) or _MEDIUM.fullmatch("-".join(words)))
-
-
-def _dated(words: list[str]) -> tuple[list[str], str] | None:
+def _dated(text: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the words before a date, and the date; None if there is none."""
-    text = "-".join(
-        f"{_MONTHS.index(month[1]) + 1:02}" if (month := _MONTH_NAME.fullmatch(word)) else word
-        for word in words
-    )
-    for pattern, form in _DATES:
+    for pattern in _DATES:
         if found := pattern.fullmatch(text):
-            return words[: found["name"].count("-") + 1], found.expand(form)
+            year, month, day = (found.groupdict().get(k) or "" for k in ("year", "month", "day"))
+            if month[:3] in _MONTHS:
+                month = str(_MONTHS.index(month[:3]) + 1)
+            return found["name"], (year[-2:], month.removeprefix("0"), day.removeprefix("0"))
     return None
 
 
@@ -152,8 +159,8 @@ def same_model(one: str, other: str) -> bool:
 
     Letter case, blanks, punctuation, the order of words, look-alikes (see `fold_name`), the
     provider before or after the name, the date of a snapshot, the size of its thinking, the format
-    of its weights or the number of a run at the end, fine-tuning, and remarks (in parentheses,
-    after a comma, or with "via") make no difference.
+    of its weights, the run, the prompt or the deployment at the end, fine-tuning, and remarks (in
+    parentheses, after a comma or colon, or with "via") make no difference.
     Two different dates do, and remarks if both names have one.
 
     Examples
@@ -210,19 +217,12 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
     """
     if any(same_model(snapshot, model) for model in models):
         return True
-    text = _LLAMA_CPP.sub("", _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot))))
-    words = [word for word in re.findall(r"\w+", text) if not _says_no_model(word)]
+    text = _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot)))
+    words = "-".join(word for word in re.findall(r"\w+", text) if not _NO_MODEL.fullmatch(word))
     while found := _dated(words):
         words = found[0]
-    left = " ".join(words)
-    named = re.search(r"[^\W\d_]{3}", left) and re.search(r"\d", left)
+    named = re.search(r"[^\W\d_]{3}", words) and re.search(r"\d", words)
     return bool(named or _HASH.search(text))
-
-
-def _says_no_model(word: str) -> bool:
-    return any(
-        kind.fullmatch(word) for kind in (_PROVIDER, _EDITION, _VERSION, _SERVER, _MONTH_NAME)
-    )
 
 
 class ModelNames(Mapping[str, str]):
@@ -244,7 +244,7 @@ class ModelNames(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         if name in self._declared:
             return self._declared[name]
-        asked = _model_name(name) if self._names else _ModelName(frozenset(), frozenset(), "")
+        asked = _model_name(name if self._names else "")
         for declared, value in self._names:
             if declared.same(asked):
                 return value

@@ -129,16 +129,16 @@ def unique_slugs(names: Iterable[str]) -> dict[str, str]:
 def fold_name(name: str) -> str:
     """Return a key that is the same for names that readers would treat as the same.
 
-    Letter case, surrounding blanks, invisible characters, marks on Latin letters and the kind of
-    separator (blank, underscore, hyphen) make no difference. Characters count as those that they
-    look like, by Unicode's list of confusable characters (UTS 39).
+    Letter case, surrounding blanks, invisible characters, marks on Latin letters, trademark signs
+    and the kind of separator (blank, underscore, hyphen) make no difference. Characters count as
+    those that they look like, by Unicode's list of confusable characters (UTS 39).
 
     Examples
     --------
     >>> fold_name(" gpt_4o  Mini"), fold_name("GPT-4\N{CYRILLIC SMALL LETTER O}-mini")
     ('gpt-4o-mini', 'gpt-4o-mini')
     """
-    folded = plain_letters(name)
+    folded = plain_letters(re.sub("[™℠®©]", "", name))
     if not (folded := folded.casefold()).isascii():
         # Case folding can turn a capital into a look-alike.
         folded = plain_letters(folded).casefold()

@@ -85,6 +85,7 @@ def test_file_with_a_built_in_name_is_refused(copied, replaced):
         "demo",
         "FairMedQA v1",
         "FairMedQA (official)",
+        "FairMedQA™",
         "The FairMedQA benchmark, version 2.0",
         "Official FairMedQA 2026",
         "MIRAGE: MedQA-US v1",
