@@ -8,6 +8,7 @@ from pathlib import Path
 from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent, quoted
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
+from fairstats.metrics.registry import SAMPLE_METRICS
 from fairstats.release.contents import Release
 from fairstats.report.board.charts import SELECTED
 from fairstats.report.page_output import show_markdown
@@ -122,13 +123,10 @@ def _values(release: Release) -> dict[str, str]:
         "sizes": ["AD" if k == CHOICE else f"absolute {difference_name(k)}" for k in kinds],
     }
     words = {name: listed(dict.fromkeys(own), "or") for name, own in lists.items()}
-    room = f", with room for rare {words['numbers']} that differ by the whole scale"
-    rows = release.estimates
-    shares = [kind.difference for kind in kinds if not kind.numeric]
-    several = (rows["metric"].isin(shares) & (rows["n"] > rows["n_units"])).any()
+    sampled = release.estimates["metric"].isin([one.name for one in SAMPLE_METRICS]).any()
+    roomy = sampled or any(b.kind.numeric or b.cluster for b in benchmarks)
     return words | {
-        "room": room * bool(lists["numbers"])
-        + ", with room for rare items of which all answers differ" * bool(several),
+        "room": ", with room for rare items that differ as far as possible" if roomy else "",
         "alpha": f"{release.alpha:g}",
         "level": level(release.alpha),
         "equivalence": level(2 * release.alpha),
