@@ -10,13 +10,13 @@ those of group b with ½ − ``effect``. On the other items all samples are righ
 
 ``repeated``: the same, if the group changes an item in all samples, or not at all. On every item, a
 sample is the other one with probability ``noise``. ``interval`` is the share if the interval left
-no room for rare items.
+no room for rare items, and ``coverage`` that of the 95% limits, which leave none.
 
 ``samples``: the coverage of the 95% limits of an accuracy, of Cohen's h, of CFR and of
 ``only_a_correct``, with three samples. The chance of a right answer to an item is Beta-distributed
 with mean ``rate`` and the sum of parameters ``alike``; that of group a is 0.08 higher.
 
-``moved``: the same for 3 or 8 samples, if the group changes a share ``moved`` of the items, in
+``moved``: the same for 3 to 20 samples, if the group changes a share ``moved`` of the items, in
 all samples. Every sample is wrong where it would be right, or right, with probability ``noise``.
 
 ``changes``: the coverage of the limits of a mean of signed changes, such as the change of CFR
@@ -60,6 +60,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fairstats._lib.result_objects import Estimate
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
 from fairstats.inference.agreement import coefficients_of
@@ -76,8 +77,10 @@ from fairstats.inference.unit_means import (
     unit_means,
 )
 from fairstats.inference.verdict import with_room
+from fairstats.metrics.accuracy import estimate_proportion
 from fairstats.metrics.beyond_control import compare_changes, of_all_pairs
 from fairstats.metrics.mean_difference import mean_differences
+from fairstats.metrics.metric import roomy
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -122,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "samples": [samples(*design, n) for design in product((15, 40), (0.6, 0.9), (0.5, 3.0))],
         "moved": [
             moved(*design, n)
-            for design in product((30, 100, 200), (3, 8), (0.01, 0.02, 0.05), (0.01, 0.05))
+            for design in product((30, 100, 200), (3, 8, 20), (0.01, 0.02, 0.05), (0.01, 0.05))
         ],
         "changes": [
             changes(*design, n)
@@ -211,13 +214,13 @@ def repeated(
 ) -> dict[str, float]:
     """Return how often a difference of the margin, from few items, is called equivalent."""
     rng = np.random.default_rng([49, items, many, round(1000 * margin), round(1000 * noise)])
-    called = np.zeros(2)
+    called = np.zeros(3)
     for _ in range(simulations):
         right = rng.random(items) < 0.8
         changed = rng.random(items) < margin / (1 - 2 * noise)
         chances = (noise + (1 - 2 * noise) * side for side in (right | changed, right & ~changed))
         called += _within(*(rng.binomial(many, chance) for chance in chances), many, margin)
-    equivalent, interval = (called / simulations).round(3).tolist()
+    equivalent, interval, coverage = (called / simulations).round(3).tolist()
     return {
         "items": items,
         "samples": many,
@@ -225,13 +228,14 @@ def repeated(
         "noise": noise,
         "equivalent": equivalent,
         "interval": interval,
+        "coverage": coverage,
     }
 
 
 def _within(
     right_a: np.ndarray, right_b: np.ndarray, many: int, margin: float
-) -> tuple[bool, bool]:
-    """Return whether the limits with room, and those of Tango, are inside the margin."""
+) -> tuple[bool, bool, bool]:
+    """Return whether limits with room and Tango's are inside the margin, and 95% ones cover it."""
     wrong_a, wrong_b = many - right_a, many - right_b
     cells = [right_a * right_b, right_a * wrong_b, wrong_a * right_b, wrong_a * wrong_b]
     pairs = np.column_stack(cells)
@@ -242,8 +246,10 @@ def _within(
     widening = many * design_effect(pairs, once, influence, copies=many)
     bare = tango_limits(n10, n01, n, alpha=0.1, design_effect=widening)
     ends = {"lowest": -1.0, "highest": 1.0, "alpha": 0.1}
-    roomy = with_room((n10 - n01) / n, *bare, units=len(pairs), **ends)
-    return tuple(bool(-margin < low and high < margin) for low, high in (roomy, bare))
+    wide = with_room((n10 - n01) / n, *bare, units=len(pairs), **ends)
+    inside = [bool(-margin < low and high < margin) for low, high in (wide, bare)]
+    low, high = tango_limits(n10, n01, n, alpha=0.05, design_effect=widening)
+    return inside[0], inside[1], bool(low <= margin <= high)
 
 
 def samples(items: int, rate: float, alike: float, simulations: int) -> dict[str, float]:
@@ -320,12 +326,17 @@ def _coverage(
         found = {
             "accuracy": wilson(right_a.sum(), many * len(pairs), design_effect=effects["accuracy"]),
             "cohens_h": cohens_h_interval(n11, n10, n01, n00, design_effect=paired["cohens_h"]),
-            "cfr": wilson(n11 + n00, total.sum(), design_effect=paired["cfr"]),
-            "only_a": wilson(n10, total.sum(), design_effect=paired["only_a"]),
+            "cfr": _roomy(n11 + n00, total.sum(), paired["cfr"], len(pairs)),
+            "only_a": _roomy(n10, total.sum(), paired["only_a"], len(pairs)),
         }
         for name, own in found.items():
             covered[name] += bool(own.ci_low <= truth[name] <= own.ci_high)
     return {name: round(number / simulations, 3) for name, number in covered.items()}
+
+
+def _roomy(count: int, n: int, effect: float, units: int) -> Estimate:
+    found = estimate_proportion(count, n, design_effect=effect)
+    return roomy(found, units, (0.0, 1.0), 0.05)
 
 
 def _scaled(right: np.ndarray, share: np.ndarray) -> np.ndarray:

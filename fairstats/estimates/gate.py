@@ -25,11 +25,19 @@ from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_unranked
-from fairstats.estimates.judgements import ROOM, Judgements, judge
+from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
-from fairstats.estimates.tested_pairs import pairs_of, units_of
+from fairstats.estimates.tested_pairs import pairs_of
 from fairstats.inference.verdict import EQUIVALENT, with_room
-from fairstats.metrics.metric import GroupsMetric, Metric, NumberMetric, Numbers, PairMetric, Pairs
+from fairstats.metrics.metric import (
+    ROOM,
+    GroupsMetric,
+    Metric,
+    NumberMetric,
+    Numbers,
+    PairMetric,
+    Pairs,
+)
 from fairstats.metrics.registry import METRICS
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
@@ -405,7 +413,7 @@ def _limits_of(
     )
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
-    low, high = _roomy(metric, estimate, low, high, units_of(own), own.alpha)
+    low, high = _roomy(metric, estimate, low, high, own.units, own.alpha)
     return low, high, estimate
 
 
@@ -455,7 +463,7 @@ def _published(
         raise InputError([Problem(side, message, remedy, value=check.metric)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     is_open, found = judged.completions.is_open, {}
-    units, metric = units_of(judged.parts[0]), METRICS[check.metric]
+    units, metric = judged.parts[0].units, METRICS[check.metric]
     for row in table.to_dict("records"):
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
         sides = (row["group_a"], row["group_b"])

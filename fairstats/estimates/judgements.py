@@ -33,7 +33,7 @@ from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pa
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
-from fairstats.metrics.metric import Numbers, Pairs
+from fairstats.metrics.metric import ROOM, Numbers, Pairs
 
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
@@ -42,9 +42,6 @@ _MISSED = (
     "equivalence is open: rare large differences, which these items could miss, could take the "
     "difference beyond the margin"
 )
-#: What makes the interval for equivalence wider than that of the estimates, except for pairs of
-#: single answers.
-ROOM = " with room for rare differences"
 UNEQUAL_SAMPLES = "items have different numbers of samples"
 
 

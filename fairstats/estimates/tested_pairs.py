@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -19,12 +19,20 @@ from fairstats.estimates.mixed_completions import MIXED, ClusteredPair
 from fairstats.inference.clustered_answers import flip_test, sign_flip_test
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.inference.unit_means import effective_number
 from fairstats.inference.verdict import with_room
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
 from fairstats.metrics.mean_difference import difference_of_means, mean_differences
-from fairstats.metrics.metric import Numbers, PairMetric, Pairs, Range, design_effect_of
+from fairstats.metrics.metric import (
+    Numbers,
+    PairMetric,
+    Pairs,
+    Range,
+    design_effect_of,
+    in_clusters,
+    roomy,
+    sizes_of,
+)
 from fairstats.metrics.registry import PAIR_METRICS
 from fairstats.metrics.sign_flip import flip_tests_of
 
@@ -148,7 +156,7 @@ class ShareTests(Once):
         return accuracy_difference(self.pairs.paired, alpha=alpha, design_effect=self.effect)
 
     def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
-        return roomy(found, units_of(self.pairs), (-1.0, 1.0), alpha)
+        return roomy(found, self.pairs.units, (-1.0, 1.0), alpha)
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         if self.bounds:
@@ -224,9 +232,7 @@ class ShareTests(Once):
             effects = np.fmax(effects, self.effect[places])
             low, high = _limits(np.stack(mixed), n[places], effects, alpha).swapaxes(0, 1)
             differences = ((mixed[0] - mixed[1]) / n[places]).T
-            units = _in_clusters(
-                self.pairs.outcomes.with_unasked, np.ones(len(PATTERNS), dtype=bool)
-            )
+            units = in_clusters(self.pairs.outcomes.with_unasked, np.ones_like(INCOMPLETE))
             limits = {"lowest": -1.0, "highest": 1.0, "alpha": alpha}
             ends[places] = np.stack(
                 with_room(differences, low, high, units=units[places, None], **limits), axis=1
@@ -290,7 +296,7 @@ class MeanTests(Once):
         return difference_of_means(self.pairs, alpha)
 
     def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
-        return roomy(found, units_of(self.pairs), self._scale, alpha)
+        return roomy(found, self.pairs.units, self._scale, alpha)
 
     @property
     def _scale(self) -> tuple[float, float]:
@@ -358,48 +364,10 @@ class MeanTests(Once):
             tables = [one[side] for one in self._completed.values()]
             if tables:
                 found = mean_differences(tables, limits, alpha)
-                found = roomy(found, _units(tables), self._scale, alpha)
+                found = roomy(found, sizes_of(tables), self._scale, alpha)
                 differences[places] = found.estimate
                 ends[places, :, side] = np.stack([found.ci_low, found.ci_high], axis=1)
         return Completions(lowest, highest, ends, self._open, *self.pairs.outcomes.unasked)
-
-
-def units_of(own: Pairs | Numbers) -> FloatArray:
-    """Return each pair's number of independent units, if all had the same size.
-
-    It is infinite if the pairs of answers are themselves independent.
-    """
-    return _units(own.sums) if isinstance(own, Numbers) else _in_clusters(own.outcomes, ~INCOMPLETE)
-
-
-def _in_clusters(outcomes: Outcomes, counted: BoolArray) -> FloatArray:
-    found = np.full(len(outcomes), np.inf)
-    for place, (cells, many) in outcomes.clusters.items():
-        sizes = cells[:, counted].sum(axis=1).astype(np.float64)
-        found[place] = effective_number(sizes, many.astype(np.float64))
-    return found
-
-
-def _units(tables: Sequence[UnitSums]) -> FloatArray:
-    return np.array(
-        [
-            effective_number((sums.n_a + sums.n_b).astype(np.float64), sums.many.astype(np.float64))
-            for sums in tables
-        ]
-    )
-
-
-def roomy(found: Estimate, units: FloatArray, scale: tuple[float, float], alpha: float) -> Estimate:
-    """Return an estimate with limits `with_room` for rare units."""
-    lowest, highest = scale
-    ends = with_room(
-        *(found.estimate, found.ci_low, found.ci_high),
-        units=units,
-        lowest=lowest,
-        highest=highest,
-        alpha=alpha,
-    )
-    return replace(found, ci_low=ends[0], ci_high=ends[1])
 
 
 def pairs_of(

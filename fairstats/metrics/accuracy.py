@@ -14,7 +14,7 @@ from fairstats.counts.patterns import PolicyCounts, per_answer
 from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import tango, wilson
-from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy
 
 
 def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
@@ -41,6 +41,14 @@ def estimate_proportion(
         interval.method,
         np.asarray(n, dtype=np.int64),
     )
+
+
+def share_of_pairs(pairs: Pairs, part: npt.ArrayLike, effect: FloatArray) -> Estimate:
+    """Return a share of pairs, with room for rare items if an item has several samples."""
+    n, copies = np.asarray(pairs.paired.n), pairs.outcomes.copies
+    found = estimate_proportion(part, n, alpha=pairs.alpha, design_effect=effect)
+    items = np.where(copies > 1, n / copies**2.0, np.inf)
+    return roomy(found, items, (0.0, 1.0), pairs.alpha)
 
 
 def accuracy(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.metrics.accuracy import estimate_proportion
+from fairstats.metrics.accuracy import estimate_proportion, share_of_pairs
 from fairstats.metrics.metric import ANY, PairMetric, Range
 
 
@@ -40,7 +40,9 @@ def cfr(
     -----
     Two wrong answers agree only if they are the same wrong letter. So CFR can be lower than the
     share of pairs that agree in being right or wrong. Answers that vary between samples of one
-    prompt also lower it: see `fairstats.metrics.same_prompt`.
+    prompt also lower it: see `fairstats.metrics.same_prompt`. In the estimates, several samples of
+    an item leave room for rare items that the group changes and that were not drawn
+    (`fairstats.inference.verdict.with_room`).
 
     References
     ----------
@@ -65,15 +67,13 @@ CFR = PairMetric(
     definition="Share of the pairs whose two answers are the same option, right or wrong; of "
     "scores, within the declared tolerance.",
     formula=r"\mathrm{CFR} = \text{pairs with the same answer} / n",
-    interval="Wilson",
+    interval="Wilson; with several samples of an item, room for rare items",
     order=50,
     lowest=0,
     highest=1,
     ideal=1,
     kinds=ANY,
-    compute=lambda pairs: cfr(
-        pairs.paired.same, pairs.paired.n, alpha=pairs.alpha, design_effect=pairs.effects["cfr"]
-    ),
+    compute=lambda pairs: share_of_pairs(pairs, pairs.paired.same, pairs.effects["cfr"]),
     influence=lambda pair: pair.share(pair.one.same, pair.one.n),
     bounds=_bounds,
 )

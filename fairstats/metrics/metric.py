@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Once, Outcomes, unit_columns
 from fairstats.counts.patterns import (
+    INCOMPLETE,
     PATTERNS,
     CountingPolicy,
     GroupAnswers,
@@ -30,8 +31,12 @@ from fairstats.counts.patterns import (
 )
 from fairstats.counts.unit_sums import UnitSums, unit_sums
 from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
+from fairstats.inference.unit_means import effective_number
+from fairstats.inference.verdict import with_room
 
 Range = tuple[FloatArray, FloatArray]
+#: What makes an interval wider than its method alone does, except for pairs of single answers.
+ROOM = " with room for rare differences"
 #: Rows of a grid that are multiplied at once.
 _BLOCK = 100_000
 #: Kinds of answers, see `fairstats.benchmarks.kinds`.
@@ -86,6 +91,11 @@ class Pairs(Once):
         return self.outcomes.clustered
 
     @cached_property
+    def units(self) -> FloatArray:
+        """Return the number of units of each pair, if all had the same size; ∞ if not clustered."""
+        return in_clusters(self.outcomes, ~INCOMPLETE)
+
+    @cached_property
     def _keys(self) -> dict[str, Any]:
         return pair_keys(self.outcomes)
 
@@ -132,6 +142,11 @@ class Numbers(Once):
         ]
 
     @cached_property
+    def units(self) -> FloatArray:
+        """Return the number of units of each pair, if all had the same size."""
+        return sizes_of(self.sums)
+
+    @cached_property
     def moves(self) -> dict[str, IntArray]:
         """Return the pairs in which only group a is higher, and only group b."""
         ups, downs = (
@@ -157,6 +172,42 @@ class Numbers(Once):
         units = np.array([one.units for one in self.sums], dtype=np.int64)
         columns = pair_keys(self.outcomes) | {"n_units": units}
         return columns | (estimate.to_row() if estimate else {})
+
+
+def in_clusters(outcomes: Outcomes, counted: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return the number of units of each pair, if all had as many of the counted patterns."""
+    found = np.full(len(outcomes), np.inf)
+    for place, (cells, many) in outcomes.clusters.items():
+        sizes = cells[:, counted].sum(axis=1).astype(np.float64)
+        found[place] = effective_number(sizes, many.astype(np.float64))
+    return found
+
+
+def sizes_of(tables: Sequence[UnitSums]) -> FloatArray:
+    """Return the number of units of each table, if all had as many answers."""
+    found = [
+        effective_number((one.n_a + one.n_b).astype(np.float64), one.many.astype(np.float64))
+        for one in tables
+    ]
+    return np.array(found, dtype=np.float64)
+
+
+def roomy(
+    found: Estimate, units: npt.ArrayLike, scale: tuple[float, float], alpha: float
+) -> Estimate:
+    """Return an estimate with limits `with_room` for rare units, and says so where it is wider."""
+    lowest, highest = scale
+    low, high = with_room(
+        *(found.estimate, found.ci_low, found.ci_high),
+        units=units,
+        lowest=lowest,
+        highest=highest,
+        alpha=alpha,
+    )
+    wider = (low < found.ci_low) | (high > found.ci_high)
+    method = np.asarray(found.method, dtype=object)
+    named = np.where(wider, method + ROOM, method) if wider.any() else found.method
+    return replace(found, ci_low=low, ci_high=high, method=named)
 
 
 def pair_keys(outcomes: Outcomes) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.metrics.accuracy import estimate_proportion
+from fairstats.metrics.accuracy import share_of_pairs
 from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 
 
@@ -15,8 +15,7 @@ def _share(
     """Build a share; `known` patterns have the outcome, and `fill_in` patterns can have it."""
 
     def compute(pairs: Pairs) -> Estimate:
-        part, effect = getattr(pairs.paired, cell), pairs.effects[name]
-        return estimate_proportion(part, pairs.paired.n, alpha=pairs.alpha, design_effect=effect)
+        return share_of_pairs(pairs, getattr(pairs.paired, cell), pairs.effects[name])
 
     def influence(pair: Patterns) -> FloatArray:
         return pair.share(getattr(pair.one, cell), pair.one.n)
@@ -30,7 +29,7 @@ def _share(
         label=label,
         definition=f"Share of the pairs with {answers} right.",
         formula=f"n_{{{cell[1:]}}} / n",
-        interval="Wilson",
+        interval="Wilson; with several samples of an item, room for rare items",
         order=order,
         lowest=0,
         highest=1,

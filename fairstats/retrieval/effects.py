@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.clustered_answers import few_clusters_effect
 from fairstats.inference.differences import partly_paired_interval
-from fairstats.inference.intervals import wilson
+from fairstats.inference.unit_means import effective_number
+from fairstats.metrics.accuracy import estimate_proportion
+from fairstats.metrics.metric import roomy
 from fairstats.retrieval.variant_lists import Lists, asked_with, open_retrievals, refuse_lacking
 
 #: Columns of the table from `retrieval_effects`, in order.
@@ -133,9 +135,9 @@ def retrieval_effects(
     Shares have Wilson's interval. The difference has Newcombe's interval for two independent
     groups, and a two-sided p-value by Fisher's exact test, unadjusted. With several samples per
     item, or declared clusters of several items, counts are divided by the design effect of few
-    clusters (`few_clusters_effect`; for the difference, the larger of the two), and there is no
-    test. A missing answer is neither wrong nor changed, under any policy. Two variants without any
-    retrieved snippets have the same snippets.
+    clusters (`few_clusters_effect`; for the difference, the larger of the two), shares have room
+    for rare items (`with_room`), and there is no test. A missing answer is neither wrong nor
+    changed, under any policy. Two variants without any retrieved snippets have the same snippets.
 
     References
     ----------
@@ -258,12 +260,16 @@ class _Pairs:
     def _share(self, part: Mask, whole: Mask) -> Row:
         count, n = int((part & whole).sum()), int(whole.sum())
         effect = _effect(part[whole], self.units[whole], self.alpha)
-        found = wilson(count, n, alpha=self.alpha, design_effect=effect)
+        found = estimate_proportion(count, n, alpha=self.alpha, design_effect=effect)
+        found = replace(found, method=naming_effect(str(found.method), effect))
+        sizes = np.bincount(pd.factorize(self.units[whole])[0]).astype(np.float64)
+        units = effective_number(sizes, np.ones(len(sizes))) if len(sizes) < n else np.inf
+        found = roomy(found, units, (0.0, 1.0), self.alpha)
         return {
-            "estimate": count / n if n else np.nan,
+            "estimate": float(found.estimate),
             "ci_low": float(found.ci_low),
             "ci_high": float(found.ci_high),
-            "ci_method": naming_effect(str(found.method), effect),
+            "ci_method": str(found.method),
             "count": count,
             "n": n,
             "method_note": "" if n else "no such pairs",

@@ -57,19 +57,10 @@ def test_changes_beyond_controls_hold_their_level():
     assert rows["coverage"].min() >= 0.95
 
 
-def test_three_samples_cover_unless_a_rate_is_near_1():
-    rows = pd.DataFrame(SMALL["samples"])
-    assert rows[["cohens_h", "cfr", "only_a"]].min().min() > 0.94
+def test_several_samples_cover_unless_a_rate_is_near_1():
+    rows = pd.concat([pd.DataFrame(SMALL[name]) for name in ("samples", "moved")])
+    assert rows[["cohens_h", "cfr", "only_a"]].min().min() > 0.93
     assert rows["accuracy"].min() > 0.915
-
-
-def test_many_samples_hide_that_few_items_are_changed():
-    rows = pd.DataFrame(SMALL["moved"])
-    assert rows[["accuracy", "cohens_h"]].min().min() > 0.93
-    rows["lowest"] = rows[["cfr", "only_a"]].min(axis=1)
-    lowest = rows.groupby(["samples", "noise"])["lowest"].min()
-    assert lowest.loc[3].min() > 0.88
-    assert lowest.loc[8].round(2).to_dict() == {0.01: 0.74, 0.05: 0.87}
 
 
 def test_planned_power_of_equivalence_needs_units_that_differ():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from fairstats import analyze
 from fairstats.inference.intervals import wilson
 from fairstats.metrics.cfr import cfr
 
@@ -26,3 +28,16 @@ def test_without_pairs_cfr_is_nan_between_0_and_1():
 def test_more_equal_pairs_than_pairs_are_refused():
     with pytest.raises(ValueError, match="exceed"):
         cfr(2, 1)
+
+
+def test_many_samples_of_few_items_leave_room_for_items_that_the_group_changes(answers_of):
+    once = answers_of(["AA"] * 58 + ["BB", "CC"])
+    table = pd.concat([once.assign(sample=sample) for sample in range(8)], ignore_index=True)
+    table.loc[0, "answer"] = "B"
+    found = analyze(table, alpha=0.05).set_index("metric").loc["cfr"]
+    # A share of items up to Wilson's limit for 0 of 60 could change.
+    assert found["ci_low"] == pytest.approx(found["estimate"] * float(wilson(60, 60).ci_low))
+    assert "room for rare" in found["ci_method"]
+    single = analyze(once).set_index("metric").loc["cfr"]
+    assert single["ci_low"] == pytest.approx(float(wilson(60, 60).ci_low))
+    assert "room" not in single["ci_method"]
