@@ -124,7 +124,9 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> TestResult:
 
     Notes
     -----
-    For two groups Q is McNemar's asymptotic χ² without correction.
+    For two groups Q is McNemar's asymptotic χ² without correction. χ² is an approximation. By
+    enumeration with three groups, the test at level 5% wrongly rejects in up to 11% with three
+    items that differ between groups, 9% with seven, and 7% with 8 to 30.
 
     References
     ----------

@@ -161,6 +161,9 @@ def print_table(table: pd.DataFrame) -> None:
     from rich.table import Table
 
     console = _console(2 * _WIDTH)
+    if table.empty:
+        console.print("The table has no rows.")
+        return
     shared = [name for name in table if table[name].nunique(dropna=False) == 1]
     for name in shared:
         value = _text(name, table[name].iloc[0])

@@ -148,6 +148,16 @@ def test_long_sentences_in_a_pipe_leave_room_for_other_columns(width, monkeypatc
     assert max(map(len, shown.splitlines())) < 150
 
 
+@pytest.mark.parametrize("name", ["items", "heterogeneity", "noise"])
+def test_table_without_rows_is_named_as_empty(name, tmp_path):
+    """These commands ended with an error if no pair has an answer of both groups."""
+    frame = answers_of_models(("One", "Two"))
+    frame.loc[frame["group"].eq("black"), ["answer", "status"]] = [None, "refused"]
+    path = write_answers(frame[frame["attribute"] == "race"], tmp_path / "a.parquet")
+    done = run("explore", name, path)
+    assert (done.exit_code, done.stdout) == (0, "The table has no rows.\n")
+
+
 def test_reason_of_a_verdict_is_printed(tmp_path):
     frame = answers_of_models(("One",))
     frame.loc[frame["group"].eq("black"), ["answer", "status"]] = [None, "refused"]

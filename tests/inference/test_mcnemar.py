@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import multinomial
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from fairstats.inference.mcnemar import cochran_q, mcnemar
@@ -154,6 +156,17 @@ def test_groups_that_agree_on_every_item_give_p_1():
     found = cochran_q([[1, 1, 1], [0, 0, 0]], [500, 301])
     assert (found.statistic, found.p_value) == (0, 1)
     assert cochran_q(np.zeros((0, 3)), []).p_value == 1
+
+
+@pytest.mark.parametrize(("items", "stated"), [(3, 0.11), (8, 0.06), (12, 0.07)])
+def test_level_of_cochrans_q_with_few_items_is_as_stated(items, stated):
+    """Exact: each item is right for one of three groups, all equally likely."""
+    level = 0.0
+    for a, b in product(range(items + 1), repeat=2):
+        counts = [a, b, items - a - b]
+        if min(counts) >= 0 and cochran_q(np.eye(3, dtype=int), counts).p_value <= 0.05:
+            level += multinomial.pmf(counts, items, [1 / 3] * 3)
+    assert level == pytest.approx(stated, abs=0.005)
 
 
 def test_invalid_pattern_is_refused():
