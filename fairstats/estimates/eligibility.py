@@ -474,7 +474,8 @@ def _other_flips(grid: Grid, models: Sequence[Sequence[int]], alpha: float) -> d
         """Return the flips of an answer set by item, and their places among all."""
         own = grid.of_unit(unit)
         marks = flip_marks(own).set_axis(own.item)
-        return marks, np.ix_(own.item, np.array([attributes.index(name) for name in marks]))
+        columns = np.array([attributes.index(name) for name in marks], dtype=np.intp)
+        return marks, np.ix_(own.item, columns)
 
     def directions(units: Sequence[int]) -> IntArray:
         """Return the direction in which most answer sets of one model flip."""
