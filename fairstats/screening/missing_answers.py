@@ -101,7 +101,7 @@ def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> F
         note += " They hold no further information."
     sampled = "temperature" in rows and bool((rows["temperature"] > NEARLY_ZERO).all())
     if len(distinct) == 1:
-        usual = np.count_nonzero(flip_shares(samples[0], layout) > 0) / MOST_DECIDED
+        usual = float(np.count_nonzero(flip_shares(samples[0], layout) > 0)) / MOST_DECIDED
     else:
         changes = [np.count_nonzero(a.letters != b.letters) for a, b in combinations(distinct, 2)]
         usual = float(np.mean(changes))
