@@ -378,6 +378,11 @@ class Benchmark:
         if self.lowest_accuracy is not None:
             share, usual = percent(self.lowest_accuracy), percent(self.chance)
             found.append(f"accuracy must exceed {share} (default: the best guess, {usual})")
+        if (ratio := self.same_variants_odds_ratio) is not None:
+            found.append(
+                "no verdict on flips that fit those of other models with an odds ratio below "
+                f"{ratio:g} (default: judged)"
+            )
         if self.same_within:
             found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")
         if self.kind.name == "level":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from fairstats.counts.patterns import (
     pair_weights,
     sums_by_unit,
 )
-from fairstats.estimates.same_variants import DIFFERENT, flip_marks, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, SameVariants, flip_marks, same_flips
 from fairstats.inference.intervals import wilson
 from fairstats.inference.weighted_kappa import weighted_kappa
 from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B
@@ -38,6 +39,9 @@ ALONE = "no other model on this board"
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
 _COMPLETED = ", if missing answers are as unlike the others as they could be"
+# The other models of a version are divided into so many parts: up to three sets of other variants
+# agree with fewer than half of them.
+_PARTS = 5
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
 
@@ -428,14 +432,15 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
     -------
     ndarray of str
         Per answer set, the reason if the benchmark does not declare the version, or if the flips do
-        not fit those of the other models of the board; empty if not. With fewer than three models,
-        the deviating one cannot be identified.
+        not fit those of the other models of this version, with any strategy; empty if not. With
+        fewer than three models, the deviating one cannot be identified.
 
     Notes
     -----
     `fairstats.estimates.same_variants` compares a model's flips with the direction in which most
-    other models flip. On FairMedQA's two boards of released answers, none of the 10 sets is
-    excluded. Each one is excluded if it is submitted as answers to the other version.
+    other models flip: all of them, or most of five parts of them. On FairMedQA's two boards of
+    released answers, none of the 10 sets is excluded. Each one is excluded if it is submitted as
+    answers to the other version.
     """
     grid, versions = outcomes.grid, outcomes.benchmark.versions
     reasons = np.array(
@@ -449,44 +454,65 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
         # The flips of a model that guesses show nothing about the variants. Those of a model that
         # selected the items are not usual.
         informative = (outcomes.once(why_uninformative) == "") & ~grid.selecting
-        for units in grid.units.groupby(["benchmark_version", "strategy"]).indices.values():
-            panel = [unit for unit in units.tolist() if informative[unit]]
-            if len(panel) > 2:
-                for unit, reason in _other_flips(outcomes.by_item(), panel, alpha).items():
+        for units in grid.units.groupby("benchmark_version").indices.values():
+            panel = grid.units.iloc[[unit for unit in units.tolist() if informative[unit]]]
+            models = [sets.index.tolist() for _, sets in panel.groupby("model")]
+            if len(models) > 2:
+                for unit, reason in _other_flips(outcomes.by_item(), models, alpha).items():
                     reasons[unit] = reasons[unit] or reason
     return reasons
 
 
-def _other_flips(grid: Grid, units: Sequence[int], alpha: float) -> dict[int, str]:
-    """Return the answer sets of a board with flips that do not fit those of the others."""
+def _other_flips(grid: Grid, models: Sequence[Sequence[int]], alpha: float) -> dict[int, str]:
+    """Return the answer sets of a version with flips that do not fit those of other models."""
     ratio = grid.benchmark.same_variants_odds_ratio
     attributes = [attribute.name for attribute in grid.benchmark.varied]
-    total, reasons = np.zeros((len(grid.item_names), len(attributes)), dtype=np.int64), {}
+    shape = len(grid.item_names), len(attributes)
+    parts, reasons = np.zeros((_PARTS, *shape), dtype=np.int64), {}
 
     def flips_of(unit: int) -> tuple[pd.DataFrame, Any]:
-        """Return the flips of an answer set by item, and their places in the total."""
+        """Return the flips of an answer set by item, and their places among all."""
         own = grid.of_unit(unit)
         marks = flip_marks(own).set_axis(own.item)
-        return marks, np.ix_(own.item, np.array([attributes.index(name) for name in marks]))
+        columns = np.array([attributes.index(name) for name in marks], dtype=np.intp)
+        return marks, np.ix_(own.item, columns)
 
-    for unit in units:
-        marks, places = flips_of(unit)
-        total[places] += np.nan_to_num(marks).astype(np.int64)
-    for unit in units:
-        # Made again: those of all models would fill the memory.
-        own, places = flips_of(unit)
-        others = np.sign(total[places] - np.nan_to_num(own))
+    def directions(units: Sequence[int]) -> IntArray:
+        """Return the direction in which most answer sets of one model flip."""
+        total = np.zeros(shape, dtype=np.int64)
+        for unit in units:
+            marks, places = flips_of(unit)
+            total[places] += np.nan_to_num(marks).astype(np.int64)
+        return np.sign(total)
+
+    def fit(own: pd.DataFrame, others: IntArray) -> SameVariants:
         # An item without a flip says nothing about where flips are.
         flips = np.nan_to_num(own).any(axis=1)
-        own, others = own[flips], pd.DataFrame(others, own.index, own.columns)[flips]
-        found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
-        if found.verdict == DIFFERENT:
-            reasons[unit] = (
-                "its answers change on different items from those of the other models, as if "
-                "they were to other variants or changed at random "
-                f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to {found.ci_high:.2f}; "
-                f"at least {ratio:g} for the same variants)"
-            )
+        usual = pd.DataFrame(np.sign(others), own.index, own.columns)
+        return same_flips(own[flips], usual[flips], smallest_same=ratio, alpha=alpha)
+
+    for number, units in enumerate(models):
+        parts[number % _PARTS] += directions(units)
+    for number, units in enumerate(models):
+        # Made again: those of all models would fill the memory.
+        parts[number % _PARTS] -= (same := directions(units))
+        for unit in units:
+            own, places = flips_of(unit)
+            found = fit(own, parts.sum(axis=0)[places])
+            if found.verdict != DIFFERENT:
+                # Another set of the same other variants is enough to fit all models together.
+                each = [fit(own, part[places]) for part in parts if part.any()]
+                unlike = [one for one in each if one.verdict == DIFFERENT]
+                if len(unlike) > len(each) / 2:
+                    found = max(unlike, key=attrgetter("odds_ratio"))
+            if found.verdict == DIFFERENT:
+                reasons[unit] = (
+                    "its answers change on different items from those of the other models, as if "
+                    "they were to other variants or changed at random "
+                    f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to "
+                    f"{found.ci_high:.2f}; at least {ratio:g} for the same variants)"
+                )
+        parts[number % _PARTS] += same
     return reasons
 
 

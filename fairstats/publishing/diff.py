@@ -162,21 +162,30 @@ def _facts(release: Release) -> dict[Unit, tuple[str | None, int, int, str]]:
     """Return snapshots, answers, missing ones and hash of each answer set; read once."""
     return release.once(
         "facts of answers",
-        lambda: {key: _counted(own) for key, own in _answer_sets(release).items()},
+        lambda: {
+            # Corrected keys are a change of the benchmark that lists them.
+            key: _counted(own, keys=not release.benchmarks[key[0]].has_key)
+            for key, own in _answer_sets(release).items()
+        },
     )
 
 
-def _counted(answers: nw.LazyFrame[Any]) -> tuple[str | None, int, int, str]:
+def _counted(answers: nw.LazyFrame[Any], *, keys: bool) -> tuple[str | None, int, int, str]:
     there = [name for name in ("snapshot", "answer") if name in answers.collect_schema().names()]
     counts = count_rows(answers, there)
     snapshots = counts["snapshot"].dropna().unique() if "snapshot" in there else []
     missing = int(counts.loc[counts["answer"].isna(), "rows"].sum())
-    return ", ".join(sorted(snapshots)) or None, int(counts["rows"].sum()), missing, _hash(answers)
+    return (
+        ", ".join(sorted(snapshots)) or None,
+        int(counts["rows"].sum()),
+        missing,
+        _hash(answers, keys=keys),
+    )
 
 
-def _hash(answers: nw.LazyFrame[Any]) -> str:
-    """Hash the answers of a unit, ignoring their order and optional columns."""
-    columns = [*KEY_COLUMNS, "answer", "answer_key", "cluster"]
+def _hash(answers: nw.LazyFrame[Any], *, keys: bool) -> str:
+    """Hash the answers of a unit, and their keys if asked for, ignoring order and other columns."""
+    columns = [*KEY_COLUMNS, "answer", *["answer_key"] * keys, "cluster"]
     rows = answers.select(name for name in columns if name in answers.collect_schema().names())
     found = hashlib.sha256()
     # The other keys have one value in a unit.

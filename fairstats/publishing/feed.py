@@ -37,6 +37,7 @@ UNRANKED = "not ranked"
 # a model that guesses comes first, because more answers would not help it.
 _REASONS = {
     "best guess": "no better than a guess",
+    "within the margin of it": "all answers within the margin of one",
     "every answer is": "always the same answer",
     "no decision is favourable": "always the same answer",
     "unlike the most frequent": "nearly always the same answer",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,6 @@ from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.screening.answer_sheets import NO_ROW, Layout, Panel, Sheet
 from fairstats.screening.findings import (
-    FEWEST_ITEMS,
     LOOK_LEVEL,
     Finding,
     Flag,
@@ -25,6 +26,9 @@ RESUBMITTED = "resubmitted"
 REPEATED_SAMPLES = "repeated_samples"
 #: At most this temperature, a model may always answer the same.
 NEARLY_ZERO = 0.1
+#: At least one in so many items whose answers depend on the version has another answer if asked
+#: again.
+MOST_DECIDED = 10
 #: What to ask about missing answers.
 WHY_MISSING = "Did the model not answer, or was its answer not read or left out?"
 
@@ -84,19 +88,26 @@ def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> F
     """Count the samples of a set with the same answers as an earlier one.
 
     At temperature 0, a model may always answer the same, and near 0, which some servers need
-    instead. At a higher one, a model is undecided where its answer depends on the version. It is
-    expected to change some of these answers, if there are enough. Returns None for a single sample.
+    instead. At a higher one, other samples show how many answers change. If none does, a model is
+    expected to be undecided where its answer depends on the version, and to change some of these
+    answers, if there are enough. Returns None for a single sample.
     """
     if len(samples) < 2:
         return None
-    repeated = len(samples) - len({sheet.letters.tobytes() for sheet in samples})
+    distinct = list({sheet.letters.tobytes(): sheet for sheet in samples}.values())
+    repeated = len(samples) - len(distinct)
     note = f"Samples with the same answers as an earlier one: {repeated} of {len(samples)}."
     if repeated:
         note += " They hold no further information."
     sampled = "temperature" in rows and bool((rows["temperature"] > NEARLY_ZERO).all())
-    undecided = min(np.count_nonzero(flip_shares(sheet, layout) > 0) for sheet in samples)
-    asked = repeated and sampled and undecided >= FEWEST_ITEMS
-    flag: Flag = "look" if asked else "ok"
+    if len(distinct) == 1:
+        usual = float(np.count_nonzero(flip_shares(samples[0], layout) > 0)) / MOST_DECIDED
+    else:
+        changes = [np.count_nonzero(a.letters != b.letters) for a, b in combinations(distinct, 2)]
+        usual = float(np.mean(changes))
+    # Two samples that differ by Poisson(usual) answers are the same with probability exp(-usual).
+    chance = math.comb(len(samples), 2) * math.exp(-usual)
+    flag: Flag = "look" if repeated and sampled and chance < LOOK_LEVEL else "ok"
     question = "Did the temperature take effect, or is one sample there twice?"
     return Finding(REPEATED_SAMPLES, repeated / len(samples), 0.0, np.nan, flag, note, question)
 

@@ -188,6 +188,14 @@ def test_thresholds_that_are_not_the_default_are_named(demo):
     assert lax.hash != demo.hash
 
 
+def test_odds_ratio_that_costs_other_models_their_ranks_is_named(demo):
+    """With 50, all honest models lost their ranks, and only those that hardly flip had one."""
+    named = replace(demo, same_variants_odds_ratio=50.0).own_thresholds
+    assert [text.partition(" (default: ")[0] for text in named] == [
+        "no verdict on flips that fit those of other models with an odds ratio below 50"
+    ]
+
+
 def test_scores_that_count_as_the_same_and_unlisted_items_are_named(benchmark_file):
     score = declared(benchmark_file, "score", options=f"{DECLARED['score']}\nsame_within = 2")
     assert score.own_thresholds == [

@@ -471,6 +471,18 @@ def test_marginal_gaps_are_made_from_the_crossed_cells(declare):
         assert (rows.loc["sign_flip", "n"], rows.loc["sign_flip", "n_units"]) == (9, 5)
 
 
+def test_crossed_groups_without_pairs_have_no_flips_to_compare(declare):
+    ratio = "same_variants_odds_ratio = 2.5"
+    crossed = CROSSED.replace('pairs = [["wm", "bm"]]', "pairs = []")
+    level = declare("level", race=crossed, missing=f'missing = "available"\n{ratio}')
+    given = {"benchmark": level.name, "attribute": "race_sex", "answer_key": None}
+    answers = [
+        make_answers(["4312", "5521", "3244"], model=name, groups=("wm", "bm", "ww", "bw"), **given)
+        for name in ("one", "two", "three")
+    ]
+    assert len(analyze(pd.concat(answers), benchmarks=[level]))
+
+
 # Controls
 
 CONTROLLED = """[attributes.race]

@@ -327,6 +327,35 @@ def test_model_with_other_variants_is_not_ranked(answers):
     assert rank_models(_board(answers, flips), benchmarks=SILENT)["rank"].notna().all()
 
 
+def test_two_models_with_other_variants_do_not_confirm_each_other(answers):
+    one, other = _flips(1, n=600)
+    rng = np.random.default_rng(2)
+    flips = [
+        marks * (rng.random(marks.shape) < 0.8) for marks in (one, other, one, one, other, one)
+    ]
+    ranks = rank_models(_board(answers, flips), benchmarks=JUDGED).set_index("model")
+    assert ranks.index[ranks["rank"].isna()].tolist() == ["model 1", "model 4"]
+
+
+def test_another_strategy_does_not_hide_other_variants(answers):
+    one, other = _flips(1, n=600)
+    rng = np.random.default_rng(2)
+    flips = [marks * (rng.random(marks.shape) < 0.8) for marks in (one, one, one, other, one)]
+    board = _board(answers, flips)
+    alone = board["model"].isin(["model 3", "model 4"])
+    board["strategy"] = board["strategy"].mask(alone, "a strategy of its own")
+    estimates = analyze(board, benchmarks=JUDGED)
+    judged = estimates[estimates["verdict_reason"].fillna("").str.contains("as if they were to")]
+    assert set(judged["model"]) == {"model 3"}
+
+
+def test_strategies_of_one_model_are_not_other_models(answers):
+    one, other = _flips(1, n=600)
+    sets = [answers(one, model="a", strategy=name) for name in ("x", "y", "z")]
+    board = pd.concat([*sets, answers(other, model="b", strategy="x")])
+    assert rank_models(board, benchmarks=JUDGED)["rank"].notna().any()
+
+
 def test_few_flips_cost_no_rank(answers):
     one, other = _flips(1, n=600)
     other[20:] = 0

@@ -137,6 +137,8 @@ def test_status_of_withheld_verdict_is_never_plain():
     assert status_of(OPEN, accuracy) == "inconclusive (accuracy too low)"
     unasked = "40 of 120 items that were not asked could change the verdict"
     assert status_of(OPEN, unasked) == "inconclusive (items not asked)"
+    near = "not called equivalent: every answer is “51” or within the margin of it"
+    assert "always the same answer" not in status_of(OPEN, near)
     assert status_of(OPEN, "a reason of tomorrow") == "inconclusive (verdict withheld)"
     # A reason explains a withheld verdict, or is a caution about "equivalent".
     assert status_of(SHOWN, "missing answers") == SHOWN

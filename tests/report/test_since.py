@@ -174,6 +174,23 @@ def test_benchmark_declared_differently_is_not_compared(tmp_path, benchmark_file
     assert "the benchmark is declared differently" in text
 
 
+def test_corrected_keys_are_not_other_answers(tmp_path, benchmark_file, all_right):
+    file = benchmark_file()
+    first = load_benchmark(file)
+    answers = all_right(first)
+    undrawn(answers, tmp_path, release="1", benchmarks=[first])
+    keys = file.parent / "keys.csv"
+    table = pd.read_csv(keys)
+    table.loc[0, "answer_key"] = "B" if table.loc[0, "answer_key"] == "A" else "A"
+    table.to_csv(keys, index=False)
+    corrected = load_benchmark(file)
+    answers["answer_key"] = answers["item_id"].map(corrected.answer_keys)
+    second = undrawn(answers, tmp_path, release="2", benchmarks=[corrected])
+    text = change_of(second, str(answers["model"].iloc[0]))
+    assert text.startswith("the same answers; the benchmark is declared differently")
+    assert "different answers" not in text
+
+
 def test_changed_verdict_is_written_with_its_reason():
     row = {"attribute": "race", "group_a": "white", "group_b": "black", "verdict_reason": "why"}
     row |= {"old": "disparity", "new": "inconclusive"}

@@ -125,6 +125,32 @@ def test_missing_answers_of_one_cluster_are_one_sign(declare):
     assert row["p_value"] == 1
 
 
+def sampled(benchmark: Benchmark, *changes: float) -> pd.Series:
+    """Return what is said of samples of "usual" with so many of its answers changed."""
+    rng = np.random.default_rng(3)
+    table = answers_to(benchmark, "level", temperature=0.7)
+    table = table[table["model"] == "usual"]
+    samples = []
+    for sample, share in enumerate(changes):
+        other = pd.Series(rng.choice(list(SIGNS["level"]), len(table)), table.index)
+        answer = table["answer"].where(rng.random(len(table)) >= share, other)
+        samples.append(table.assign(sample=sample, answer=answer))
+    found = screen(pd.concat(samples), benchmarks=[benchmark]).to_frame()
+    return found.set_index("check").loc["repeated_samples"]
+
+
+def test_a_nearly_constant_model_may_repeat_a_sample(declare):
+    """Its samples differ by one or two answers of 180, if at all."""
+    benchmark = declare("level")
+    for changes in ((0, 0), (0, 0, 0.01), (0, 0.01, 0, 0)):
+        row = sampled(benchmark, *changes)
+        assert (row["value"] > 0, row["flag"]) == (True, "ok")
+
+
+def test_a_sample_of_a_changing_model_that_is_there_twice_is_asked_about(declare):
+    assert sampled(declare("level"), 0, 0.2, 0)["flag"] == "look"
+
+
 def test_answers_are_read_as_they_are_stored(declare):
     """A spreadsheet turned 3 into 3.0: no answer is missing, and replies agree."""
     benchmark = declare("score")
