@@ -224,7 +224,7 @@ def show_methods(report: AuditReport) -> None:
         names = set(values.dropna().astype(str)) - {""}
         if all(own.benchmark.few_units for own in report.sets):
             # The design effect of each pair is in the estimates.
-            names = {_EFFECT.sub(" with design effects", name) for name in names}
+            names = {_EFFECT.sub(", with design effects", name) for name in names}
         if names:
             lines.append(f"{title}: {'; '.join(sorted(map(method_name, names)))}.")
     show_markdown(bullets([*lines, *rating_methods(report.release, report.model)]))
