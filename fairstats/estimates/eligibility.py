@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import scipy
 
 from fairstats._lib.formatting import decimal
@@ -25,8 +22,9 @@ from fairstats.counts.patterns import (
     pair_weights,
     sums_by_unit,
 )
-from fairstats.estimates.same_variants import DIFFERENT, SameVariants, flip_marks, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, flip_marks, verdict_of
 from fairstats.inference.intervals import wilson
+from fairstats.inference.letters import MatchedPatterns, matched_patterns
 from fairstats.inference.weighted_kappa import weighted_kappa
 from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B
 from fairstats.metrics.metric import design_effect_of
@@ -470,49 +468,50 @@ def _other_flips(grid: Grid, models: Sequence[Sequence[int]], alpha: float) -> d
     shape = len(grid.item_names), len(attributes)
     parts, reasons = np.zeros((_PARTS, *shape), dtype=np.int64), {}
 
-    def flips_of(unit: int) -> tuple[pd.DataFrame, Any]:
-        """Return the flips of an answer set by item, and their places among all."""
-        own = grid.of_unit(unit)
-        marks = flip_marks(own).set_axis(own.item)
-        columns = np.array([attributes.index(name) for name in marks], dtype=np.intp)
-        return marks, np.ix_(own.item, columns)
+    def flips_of(unit: int) -> FloatArray:
+        """Return the flips of an answer set; NaN without an answer, 0 for an item not asked."""
+        own, found = grid.of_unit(unit), np.zeros(shape)
+        marks = flip_marks(own)
+        found[own.item] = marks.reindex(columns=attributes)
+        return found
 
-    def directions(units: Sequence[int]) -> IntArray:
-        """Return the direction in which most answer sets of one model flip."""
-        total = np.zeros(shape, dtype=np.int64)
-        for unit in units:
-            marks, places = flips_of(unit)
-            total[places] += np.nan_to_num(marks).astype(np.int64)
-        return np.sign(total)
+    def usual(flips: Sequence[FloatArray]) -> IntArray:
+        """Return the direction in which most of these answer sets flip."""
+        return np.sign(np.nan_to_num(flips).sum(axis=0)).astype(np.int64)
 
-    def fit(own: pd.DataFrame, others: IntArray) -> SameVariants:
+    def unlike(own: FloatArray, others: IntArray) -> MatchedPatterns | None:
+        """Return the match with others if it is too low."""
+        asked = ~np.isnan(own).all(axis=0, where=own != 0)
+        own, others = own[:, asked], np.sign(others[:, asked])
         # An item without a flip says nothing about where flips are.
-        flips = np.nan_to_num(own).any(axis=1)
-        usual = pd.DataFrame(np.sign(others), own.index, own.columns)
-        return same_flips(own[flips], usual[flips], smallest_same=ratio, alpha=alpha)
+        flips = np.nan_to_num(own).any(axis=1) & ~np.isnan(own).any(axis=1)
+        found = matched_patterns(own[flips].astype(np.int64), others[flips], alpha=alpha)
+        return found if verdict_of(found, ratio) == DIFFERENT else None
 
     for number, units in enumerate(models):
-        parts[number % _PARTS] += directions(units)
+        parts[number % _PARTS] += usual([flips_of(unit) for unit in units])
     for number, units in enumerate(models):
         # Made again: those of all models would fill the memory.
-        parts[number % _PARTS] -= (same := directions(units))
-        for unit in units:
-            own, places = flips_of(unit)
-            found = fit(own, parts.sum(axis=0)[places])
-            if found.verdict != DIFFERENT:
-                # Another set of the same other variants is enough to fit all models together.
-                each = [fit(own, part[places]) for part in parts if part.any()]
-                unlike = [one for one in each if one.verdict == DIFFERENT]
-                if len(unlike) > len(each) / 2:
-                    found = max(unlike, key=attrgetter("odds_ratio"))
-            if found.verdict == DIFFERENT:
+        flips = [flips_of(unit) for unit in units]
+        parts[number % _PARTS] -= usual(flips)
+        there = [part for part in parts if part.any()]
+        for unit, own in zip(units, flips, strict=True):
+            found = unlike(own, parts.sum(axis=0))
+            # Another set of the same other variants is enough to fit all models together.
+            left, against = len(there), 0
+            while found is None and against + left > len(there) / 2:
+                left -= 1
+                one = unlike(own, there[left])
+                against += one is not None
+                found = one if against > len(there) / 2 else None
+            if found is not None:
                 reasons[unit] = (
                     "its answers change on different items from those of the other models, as if "
                     "they were to other variants or changed at random "
                     f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to "
                     f"{found.ci_high:.2f}; at least {ratio:g} for the same variants)"
                 )
-        parts[number % _PARTS] += same
+        parts[number % _PARTS] += usual(flips)
     return reasons
 
 

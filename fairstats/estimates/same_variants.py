@@ -18,7 +18,7 @@ from fairstats.counts.grid import Grid, grid
 from fairstats.counts.patterns import CountingPolicy, GroupAnswers, apply_policy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.differences import mean_difference
-from fairstats.inference.letters import matched_patterns
+from fairstats.inference.letters import MatchedPatterns, matched_patterns
 
 SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot tell"
 #: The benchmark does not declare the odds ratio that separates the verdicts.
@@ -250,14 +250,10 @@ def same_flips(
     answered = ~np.isnan(sides).any(axis=(0, 2)) & (len(names) > 0)
     one, other = (side[answered].astype(np.int64) for side in sides)
     found = matched_patterns(one, other, alpha=alpha)
-    verdict = NO_VERDICT
-    if smallest_same is not None:
-        above, below = found.ci_low > 1, found.ci_high < smallest_same
-        verdict = SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
     matched, crossed, differences = _correlations(one, other)
     excess = mean_difference(differences, alpha=alpha)
     return SameVariants(
-        verdict=verdict,
+        verdict=verdict_of(found, smallest_same),
         odds_ratio=found.odds_ratio,
         ci_low=found.ci_low,
         ci_high=found.ci_high,
@@ -275,6 +271,14 @@ def same_flips(
         attributes=len(names),
         n=len(one),
     )
+
+
+def verdict_of(found: MatchedPatterns, smallest_same: float | None) -> str:
+    """Judge whether flips match as those of the same variants do, see `same_variants`."""
+    if smallest_same is None:
+        return NO_VERDICT
+    above, below = found.ci_low > 1, found.ci_high < smallest_same
+    return SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.ndarray]:
