@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -191,10 +192,15 @@ class Note(UserWarning):
     """A note on an input for its owner, who need not change anything."""
 
 
+# Of problems with one remedy in a column.
+_MOST_LINES = 10
+
+
 def in_lines(problems: Iterable[Problem]) -> list[str]:
     """Return one line per problem; a problem in more than three rows is reported once.
 
-    A row of a table with several answers in a row is named once.
+    A row of a table with several answers in a row is named once. Of many problems of a column with
+    one remedy, the first ten are listed.
 
     Examples
     --------
@@ -207,15 +213,23 @@ def in_lines(problems: Iterable[Problem]) -> list[str]:
     alike: dict[Problem, list[int | None]] = {}
     for problem in problems:
         alike.setdefault(replace(problem, row=None), []).append(problem.row)
-    lines = []
+    lines: list[str] = []
+    kinds: Counter[Problem] = Counter()
     for problem, rows in alike.items():
         rows = list(dict.fromkeys(rows))
         numbers = [row for row in rows if row is not None]
         if len(numbers) > 3:
-            lines.append(problem._said(f"rows {first_of(numbers)}"))
+            said = [problem._said(f"rows {first_of(numbers)}")]
         else:
-            lines += [str(replace(problem, row=row)) for row in rows]
-    return lines
+            said = [str(replace(problem, row=row)) for row in rows]
+        kind = replace(problem, message="", value=None)
+        lines += said[: max(_MOST_LINES - kinds[kind], 0)]
+        kinds[kind] += len(said)
+    return lines + [
+        str(replace(kind, message=f"{many - _MOST_LINES:,} more like these"))
+        for kind, many in kinds.items()
+        if many > _MOST_LINES
+    ]
 
 
 def first_of(names: Sequence[object], most: int = 3) -> str:

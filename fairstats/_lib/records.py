@@ -360,7 +360,7 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
             fields = dict.fromkeys(columns.values())
             for place, name in columns.items():
                 fields[name] = _value(cells[place]) if place < len(cells) else None
-            if number == 2 and _below_title(cells, columns):
+            if not records and _below_title(cells, columns):
                 message = "has values in columns that the header does not name"
                 remedy = f"delete the rows above the header; {_ONE_ROW}"
                 raise InputError([Problem(str(path), message, remedy, row=number)])

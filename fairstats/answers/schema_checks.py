@@ -285,7 +285,7 @@ def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
         Problem(
             path,
             f"the same answer is in row {earlier + 1}",
-            "delete one, or number the samples",
+            "delete one, number the samples, or use the column in which these rows differ",
             row=row + 1,
             column="key",
             value=_key_text(key),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, in_lines
 
 
 def test_a_problem_names_file_row_column_value_and_remedy():
@@ -56,3 +56,16 @@ def test_an_error_shows_the_first_problems_and_keeps_all():
 
 def test_error_with_all_problems_does_not_mention_more():
     assert str(InputError([Problem("a", "b", "c")])) == "a: b; c"
+
+
+def test_many_problems_with_one_remedy_are_not_all_listed():
+    """A column that tells rows apart may be unused, and then every row repeats another one."""
+    twice = [
+        Problem("a.csv", f"the same answer is in row {i}", "delete one", row=i + 1, column="key")
+        for i in range(1, 3002)
+    ]
+    other = Problem("a.csv", "empty", "fill it", column="group")
+    *lines, last, more = in_lines([*twice, other])
+    assert lines == [str(problem) for problem in twice[:10]]
+    assert last == str(other)
+    assert more == "a.csv: key: 2,991 more like these; delete one"

@@ -224,6 +224,8 @@ def test_workbook_with_a_part_twice_is_refused(book, tmp_path):
 
 def test_title_above_the_columns_is_named(book):
     refused(book(("Study 2026",), ("item", "answer"), ("i1", "yes")), "delete the rows above")
+    blank = ("Study 2026",), (None,), ("item", "answer"), ("i1", "yes")
+    refused(book(*blank), "row 3: has values in columns that the header does not name")
     # One column has one name.
     assert len(xlsx_records(book(("item",), ("i1",)))) == 1
 
