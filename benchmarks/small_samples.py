@@ -1,8 +1,9 @@
 """Measure where intervals hold less than their level: few items, or few that differ.
 
-``excess``: the coverage of the 95% limits of ``excess_disagreement`` with two samples. In a share
-``moved`` of the items the group changes the answer; every sample is replaced by another letter with
-probability ``noise``. ``differing`` is the expected number of items with an excess other than 0.
+``excess``: the coverage of the 95% limits of ``excess_disagreement`` with 2 or 8 samples. In a
+share ``moved`` of the items the group changes the answer; every sample is replaced by another
+letter with probability ``noise``. ``differing`` is the expected number of items with an excess
+other than 0.
 
 ``equivalence``: how often a true difference of exactly the margin is called equivalent, at level
 5%. Some items favour group a: there its samples are right with probability ½ + ``effect``, and
@@ -112,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {
         "excess": [
             excess(*design, n)
-            for design in product((50, 200, 800), (0.0, 0.02, 0.05), (0.005, 0.02, 0.1))
+            for design in product((50, 200, 800), (2, 8), (0.0, 0.02, 0.05), (0.005, 0.02, 0.1))
         ],
         "equivalence": [
             equivalence(*design, n)
@@ -158,9 +159,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given.out.write_text(text, encoding="utf-8")
 
 
-def excess(items: int, moved: float, noise: float, simulations: int) -> dict[str, float]:
+def excess(items: int, many: int, moved: float, noise: float, simulations: int) -> dict[str, float]:
     """Return the coverage of the limits of ``excess_disagreement``."""
-    rng = np.random.default_rng([40, items, round(1000 * moved), round(1000 * noise)])
+    rng = np.random.default_rng([40, items, many, round(1000 * moved), round(1000 * noise)])
     # Of four letters, a sample has the usual one, or any of the three others.
     usual = np.full(4, noise / 3)
     usual[0] = 1 - noise
@@ -170,14 +171,15 @@ def excess(items: int, moved: float, noise: float, simulations: int) -> dict[str
     for _ in range(simulations):
         # The items are drawn, too.
         is_moved = rng.random(items)[:, None] < moved
-        a = rng.multinomial(2, usual, items)
-        b = np.where(is_moved, rng.multinomial(2, other, items), rng.multinomial(2, usual, items))
+        a, kept, changed = (rng.multinomial(many, p, items) for p in (usual, usual, other))
+        b = np.where(is_moved, changed, kept)
         own = same_prompt(a, b).excess
         covered += bool(own.ci_low <= truth <= own.ci_high)
-        again = ((a * (a - 1)).sum(axis=1) + (b * (b - 1)).sum(axis=1)) / 4
-        differing += int((again != (a * b).sum(axis=1) / 4).sum())
+        again = ((a * (a - 1)).sum(axis=1) + (b * (b - 1)).sum(axis=1)) / (2 * many * (many - 1))
+        differing += int((np.abs(again - (a * b).sum(axis=1) / many**2) > 1e-9).sum())
     return {
         "items": items,
+        "samples": many,
         "moved": moved,
         "noise": noise,
         "differing": round(differing / simulations, 1),

@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from fairstats._lib.result_objects import Estimate
 from fairstats.counts.patterns import CountingPolicy
@@ -16,7 +17,8 @@ from fairstats.inference._checks import (
     check_counts,
     check_multiplicity,
 )
-from fairstats.inference.unit_means import mean_over_units, unit_mean
+from fairstats.inference.unit_means import effective_number, mean_over_units, unit_mean
+from fairstats.inference.verdict import with_room
 from fairstats.metrics.metric import ANY, SampleMetric, Samples
 
 
@@ -88,10 +90,10 @@ def same_prompt(
     The expected excess of an item is ½ Σ_l (p_l − q_l)², with p and q the probabilities of the
     letters for each group. It is 0 if the group does not matter, however noisy the answers are, and
     positive if it does. An estimate can be negative by chance. The interval is that of
-    `fairstats.inference.unit_means.unit_mean`. With two samples it holds if only a few items have
-    an excess (benchmarks/small_samples.py). With 5 or 8 samples of noisy answers, it covered in 73
-    to 92% if 0.5 to 3% of 50 to 800 items had one: small chance differences hide that rare large
-    ones are possible.
+    `fairstats.inference.unit_means.unit_mean`. Small chance differences hide that rare large ones
+    are possible, so the upper limit leaves room for these
+    (`fairstats.inference.verdict.with_room`). The lower limit needs none, as no item can have an
+    expected excess below 0 (benchmarks/small_samples.py).
 
     References
     ----------
@@ -125,9 +127,17 @@ def same_prompt(
     share = (again_a / (size_a * (size_a - 1)) + again_b / (size_b * (size_b - 1))) / 2
     excess = share - same / (size_a * size_b)
     there = None if units is None else np.asarray(units)[counted]
+    beyond = _over_units(excess, many, there, (-1.0, 1.0), alpha)
+    sizes = many if there is None else np.bincount(pd.factorize(there)[0], weights=many)
+    number = (
+        float(sizes.sum())
+        if there is None
+        else effective_number(sizes.astype(float), np.ones(len(sizes)))
+    )
+    ends = {"lowest": -1.0, "highest": 1.0, "alpha": alpha}
+    high = with_room(beyond.estimate, beyond.ci_low, beyond.ci_high, units=number, **ends)[1]
     return SamePrompt(
-        _over_units(share, many, there, (0.0, 1.0), alpha),
-        _over_units(excess, many, there, (-1.0, 1.0), alpha),
+        _over_units(share, many, there, (0.0, 1.0), alpha), replace(beyond, ci_high=high)
     )
 
 

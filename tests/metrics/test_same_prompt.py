@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairstats.inference.intervals import wilson
 from fairstats.metrics.same_prompt import same_prompt
 
 NOISY, OTHER = [0.5, 0.3, 0.1, 0.1], [0.2, 0.6, 0.1, 0.1]
@@ -88,3 +89,15 @@ def test_few_items_with_an_excess_leave_room_for_one_below_0(uneven):
     a = [[0, 2]] * 2 + [[2, 0]] * 38
     found = same_prompt(a, [[2, 0]] * 39 + [[2 + uneven, 0]]).excess
     assert found.ci_low < 0 < found.estimate < found.ci_high
+
+
+def test_many_samples_that_vary_by_chance_do_not_hide_a_rare_excess():
+    rng = np.random.default_rng(3)
+    a, b = (rng.multinomial(20, [0.95, 0.05], 50) for _ in range(2))
+    found = same_prompt(a, b).excess
+    # Of further items, a share up to Wilson's limit for 0 of 50 could change in all samples.
+    assert found.ci_high == pytest.approx(
+        found.estimate + float(wilson(0, 50).ci_high) * (1 - found.estimate)
+    )
+    twice = same_prompt(np.repeat(a, 2, axis=0), np.repeat(b, 2, axis=0), units=np.arange(100) // 2)
+    assert twice.excess.ci_high == pytest.approx(found.ci_high)
