@@ -16,6 +16,7 @@ import pytest
 
 from fairstats._lib.formatting import number_word
 from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_tables import NO_ANSWER
@@ -347,6 +348,22 @@ def test_scope_names_prompts_limits_and_combinations(release):
     assert "Repeat runs" in said[0]
     assert "open answers" in said[0]
     assert "open answers" not in " ".join(not_tested(first, rated=True))
+
+
+def test_scope_counts_and_names_the_versions_that_were_asked(release):
+    """Crossed groups are versions; the attributes that they cross take their figures from them."""
+    own = answer_sets(release, "Model-1")[0]
+    race = own.benchmark.attribute("race")
+    crossed = {group: f"{label}, old" for group, label in race.groups.items()}
+    attributes = {
+        "race": replace(race, groups=crossed),
+        "sex": Attribute("sex", "Sex", {"m": "Man", "f": "Woman"}, (("m", "f"),)),
+    }
+    benchmark = replace(own.benchmark, attributes=attributes)
+    said = sentences.tested(replace(own, board=replace(own.board, benchmark=benchmark)), [])[1]
+    assert f"in {len(crossed)} versions" in said
+    assert all(f"“{label}”" in said for label in crossed.values())
+    assert "Woman" not in said
 
 
 @pytest.mark.parametrize(

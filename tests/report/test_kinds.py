@@ -19,7 +19,6 @@ from fairstats.report.about.data import (
     show_citation,
     show_contents,
     show_sources,
-    versions_of_an_item,
 )
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit.sections import _show_section
@@ -35,6 +34,7 @@ from fairstats.report.sections.chance import could_be_chance, directions
 from fairstats.report.sections.given import LETTERS
 from fairstats.report.sections.size import four_fifths
 from fairstats.report.vignettes.page import show_vignettes
+from fairstats.report.words import versions_of_an_item
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
@@ -218,10 +218,12 @@ def asked_of(*variants: str) -> pd.DataFrame:
 def test_versions_of_an_item_are_the_variants_with_answers(release):
     interviews = board_of(release, "interviews").benchmark
     both = asked_of("origin: north", "origin: south", "placebo: none", "placebo: weather")
-    assert versions_of_an_item(interviews, both) == 4
+    assert len(versions_of_an_item(interviews, both)) == 4
     # An attribute that another one crosses has no answers of its own.
-    assert versions_of_an_item(interviews, asked_of("origin: north", "origin: south")) == 2
-    assert versions_of_an_item(interviews, both.head(0)) == 0
+    assert versions_of_an_item(interviews, both.head(2)) == [
+        interviews.attribute("origin").groups[group] for group in ("north", "south")
+    ]
+    assert versions_of_an_item(interviews, both.head(0)) == []
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_a_shared_reference_is_one_version(groups, pairs, expected, release):
     other = Attribute("other", "Other", dict.fromkeys(groups, ""), tuple(pairs))
     declared = replace(benchmark, attributes={"origin": origin, "other": other})
     asked = asked_of("origin: base", "origin: north", *(f"other: {group}" for group in groups))
-    assert versions_of_an_item(declared, asked) == expected
+    assert len(versions_of_an_item(declared, asked)) == expected
 
 
 def test_a_citation_is_listed_once_and_only_if_stated(release, drawn):
