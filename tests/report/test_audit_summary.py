@@ -156,6 +156,15 @@ def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(
     said = "missing answers could change the verdict: the difference could be 0 to 1"
     answers = changed(first, "verdict_reason", [said, None, None])
     assert "the missing answers could change the verdict" in recommendation(answers)
+    entries = [{"missing": 446, "answers": 3000, "items": 150}]
+    for refused, told, fetched in ((0, False, True), (440, True, True), (446, True, False)):
+        entries[0]["refused"] = refused
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(AnswerSet, "entries", entries)
+            text = recommendation(answers)
+        # A refusal is an answer that cannot be fetched.
+        assert (f"{refused} of 446 are refusals" in text) == told, text
+        assert ("Get " in text) == fetched, text
     same = changed(
         first, "verdict_reason", ["not called equivalent: every answer is “A”"] + [None] * 2
     )

@@ -206,17 +206,27 @@ def recommendation(answers: AnswerSet) -> str:
     ]
     unclear = [pair for pair in answers.pairs if pair.verdict == INCONCLUSIVE]
     why = {pair: _uninformative(pair, answers) for pair in unclear}
+    missing, refused = answers.missing[0], answers.refused
     facts = {
         "selected": bool(answers.selected),
         "disparity": bool(limits),
         "beyond": any(low > margin or high < -margin for low, high in limits),
         "missing": bool(robustness(answers).open),
+        "refused": refused > 0,
+        "only refused": refused == missing,
         "uninformative": bool(unclear) and all(why.values()),
         "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.
     short = _in_short(next(iter(why.values()), ""), answers)
-    return clauses("recommend", answers, facts, model=quoted(answers.model), why=short)[0]
+    return clauses(
+        "recommend",
+        answers,
+        facts,
+        model=quoted(answers.model),
+        why=short,
+        refused=f"{refused:,} of {missing:,}",
+    )[0]
 
 
 def _in_short(why: str, answers: AnswerSet) -> str:
