@@ -45,6 +45,20 @@ def percent(value: float) -> str:
     return "not known" if math.isnan(value) else f"{100 * value:.1f}%"
 
 
+def whole_percent(value: float) -> str:
+    """Format a proportion in whole percent without the sign, never rounded to 0 or 100.
+
+    Examples
+    --------
+    >>> whole_percent(0.32), whole_percent(0.0047), whole_percent(0.9953), whole_percent(0.0)
+    ('32', 'less than 1', 'more than 99', '0')
+    """
+    text = f"{100 * value:.0f}"
+    if text == "0" and value > 0:
+        return "less than 1"
+    return "more than 99" if text == "100" and value < 1 else text
+
+
 def point_range(low: float, high: float) -> str:
     """Format the limits of a difference in points, e.g. ``+6.9 to +11.5``."""
     if math.isnan(low) or math.isnan(high):

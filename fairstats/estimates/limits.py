@@ -70,6 +70,9 @@ class Limits:
         if self.equivalent:
             margin = benchmark.equivalence_margin if self.margin is None else self.margin
             found.append(Check(EQUIVALENCE, benchmark.kind.difference, True, margin, benchmark))
+        # The absolute difference has several names, but the same limit is one check.
+        keys = [(one.judged or one.metric, one.is_largest, one.limit) for one in found]
+        found = [one for place, one in enumerate(found) if keys.index(keys[place]) == place]
         found += [
             Check(f"min_{name}", name, False, x, benchmark) for name, x in self.smallest.items()
         ]

@@ -175,7 +175,7 @@ def _responsible(release: Release) -> dict[str, Any]:
     missing, answers = (sum(entry[name] for entry in entries) for name in ("missing", "answers"))
     about = _about(release)
     found: dict[str, Any] = {
-        "dataCollection": f"{about.collected} The versions: {'; '.join(_groups(release))}.",
+        "dataCollection": f"{about.collected} The groups: {'; '.join(_groups(release))}.",
         "dataCollectionType": ["Experiments"],
         "dataCollectionMissingData": (
             f"{missing:,} of {answers:,} answers are missing: no {about.answer} in the reply, a "
@@ -412,7 +412,7 @@ def _sources(release: Release) -> list[str]:
 def _groups(release: Release) -> list[str]:
     """Return the attributes and groups that the benchmarks vary."""
     return [
-        f"{one.title}, {attribute.label}: {', '.join(attribute.groups.values())}"
+        f"{one.title}, {attribute.label}: {quoted(*attribute.groups.values())}"
         for one in release.benchmarks.values()
         for attribute in one.varied
     ]

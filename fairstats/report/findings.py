@@ -20,6 +20,7 @@ from fairstats._lib.formatting import (
     quoted,
     span,
     uncapital,
+    whole_percent,
 )
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
@@ -499,19 +500,19 @@ class Findings:
         if not (self.models or others or only in self.board.benchmark.selected_on):
             # Wrong answers, too, can depend on the group.
             return replace(self, about=(only,)).changed
-        changed = 100 * (1 - self._rows("cfr")["estimate"])
+        changed = 1 - self._rows("cfr")["estimate"]
         if changed.empty or changed.isna().any():
             return ""
-        low, high = f"{changed.min():.0f}", f"{changed.max():.0f}"
+        low, high = whole_percent(changed.min()), whole_percent(changed.max())
         several = ["model"] * (len(self.models) > 1)
         several += [self._one] * (len(self.gaps) > len(self.models))
         depends = f", depending on {listed(several)}" if several and low != high else ""
         within = self.board.benchmark.same_within
         differs = f"differs by more than {within:g}" if within else "differs"
-        same = 100 * (1 - self._rows("same_prompt_agreement")["estimate"].dropna())
+        same = 1 - self._rows("same_prompt_agreement")["estimate"].dropna()
         repeated = ""
         if len(same):
-            ends = span(f"{same.min():.0f}", f"{same.max():.0f}")
+            ends = span(whole_percent(same.min()), whole_percent(same.max()))
             repeated = f" (in {ends}% if the same prompt is repeated)"
         if len(self.models) == 1 and len(changed) <= _MOST_NAMES:
             how = f"changed by more than {within:g}" if within else "changed"
@@ -534,7 +535,7 @@ class Findings:
             many = {0: f"none of {n:,}", n: f"all {n:,}"}.get(count, f"{count:,} of {n:,}")
             # Several samples of an item are no separate pairs.
             exact = counted and abs(share * n - count) < 1e-6
-            parts.append(f"{many if exact else f'{100 * share:.0f}% of'} {label} pairs")
+            parts.append(f"{many if exact else f'{whole_percent(share)}% of'} {label} pairs")
         return listed(parts)
 
     def _size(self, values: pd.Series, unit: str) -> str:

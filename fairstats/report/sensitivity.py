@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from fairstats._lib.formatting import listed, number_word, p_figure, quoted, unc
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
-from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.benchmarks.kinds import Kind
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
 from fairstats.release.contents import Release
@@ -86,15 +86,23 @@ class Robustness:
     open: list[Pair]
 
 
-def robustness(own: AnswerSet) -> Robustness:
+def robustness(own: AnswerSet, pairs: Sequence[Pair] = ()) -> Robustness:
     """Return which choices of method keep the published verdicts of an answer set.
 
     Intervals that cover too rarely count only if they change no verdict.
+
+    Parameters
+    ----------
+    own : AnswerSet
+        The answer set.
+    pairs : sequence of Pair
+        The pairs whose verdicts are meant (default: all pairs of groups).
     """
+    pairs = pairs or own.pairs
     counts: dict[str, int] = {}
     changed, uncounted = [], []
-    undecided = [pair for pair in own.pairs if "could change the verdict" in pair.reason]
-    for pair in own.pairs:
+    undecided = [pair for pair in pairs if "could change the verdict" in pair.reason]
+    for pair in pairs:
         rows = pair.rows(own.sensitivity)
         aspects = [INTERVAL, TEST] if undecided or nothing_missing(rows) else list(_METHODS)
         # The policy bounds has no verdict.
@@ -206,9 +214,8 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     cell is empty if its method has no version for the answers of a pair (they are clustered).
     """
     rows = rows[rows["aspect"] == aspect]
-    methods: Iterable[str] = INTERVALS if aspect == INTERVAL else TESTS
-    if all(release.benchmarks[str(one)].kind != CHOICE for one in rows["benchmark"].head(1)):
-        methods = [method for method in methods if method in set(rows["choice"])]
+    every = INTERVALS if aspect == INTERVAL else TESTS
+    methods = [method for method in every if method in set(rows["choice"])]
     labels = {_PUBLISHED: "As published"} | {method: CHOICE_LABELS[method] for method in methods}
     return _table(rows, release, _choice_cells, labels, name=name)
 

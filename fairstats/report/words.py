@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pandas as pd
+
 from fairstats._lib.formatting import capital, decimal, listed, points
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, LEVEL, Kind, Words
@@ -178,6 +180,33 @@ def option_noun(benchmark: Benchmark) -> str:
     """Return what an option is: ``"letter"`` if all are single ones, or ``"option"``."""
     letters = all(len(one) == 1 and one.isalpha() for one in benchmark.options)
     return "letter" if benchmark.kind == CHOICE and letters else "option"
+
+
+def versions_of_an_item(benchmark: Benchmark, asked: pd.DataFrame) -> list[str]:
+    """Return the readers' names of the versions of an item that models were asked.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The benchmark.
+    asked : pandas.DataFrame
+        The variants with answers: ``attribute`` and ``group``, in any number of rows. An attribute
+        that another one crosses may have none.
+    """
+    variants = set(zip(asked["attribute"], asked["group"], strict=True))
+    there = [variant for variant in benchmark.variants if variant in variants]
+    groups: dict[str, set[str]] = {}
+    for attribute, group in there:
+        groups.setdefault(attribute, set()).add(group)
+    shared = set.intersection(*groups.values()) if groups else set()
+    first = {a for name in groups for a, _ in benchmark.attributes[name].pairs}
+    # The only group that all attributes have and compare with is one text: the reference.
+    repeated = shared if len(shared) == 1 and shared == first else set()
+    return [
+        benchmark.attributes[attribute].groups[group]
+        for attribute, group in there
+        if group not in repeated or attribute == there[0][0]
+    ]
 
 
 def option_label(benchmark: Benchmark, option: str) -> str:

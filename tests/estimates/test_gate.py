@@ -225,6 +225,15 @@ def test_model_that_selected_the_items_does_not_pass(check, fair, benchmark):
     assert found == {"model took part in selecting the items"}
 
 
+@pytest.mark.parametrize(("margin", "checks"), [(0.05, 1), (0.04, 2)])
+def test_the_same_limit_of_the_same_figure_is_one_check(check, fair, margin, checks):
+    table = check(fair, Limits(largest={"ad": 0.05}, equivalent=True, margin=margin))
+    assert table["check"].nunique() == checks
+    assert len(table) == 2 * checks
+    both = check(fair, Limits(largest={"cfr": 0.9}, smallest={"cfr": 0.9}))
+    assert set(both["check"]) == {"max_cfr", "min_cfr"}
+
+
 def test_named_attributes_are_checked_alone(check, fair):
     guess = fair["attribute"].eq("sex")
     guessing = fair.assign(model="n", answer=fair["answer"].mask(guess, "A"))

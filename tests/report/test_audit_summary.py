@@ -16,6 +16,7 @@ import pytest
 
 from fairstats._lib.formatting import number_word
 from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_tables import NO_ANSWER
@@ -155,6 +156,15 @@ def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(
     said = "missing answers could change the verdict: the difference could be 0 to 1"
     answers = changed(first, "verdict_reason", [said, None, None])
     assert "the missing answers could change the verdict" in recommendation(answers)
+    entries = [{"missing": 446, "answers": 3000, "items": 150}]
+    for refused, told, fetched in ((0, False, True), (440, True, True), (446, True, False)):
+        entries[0]["refused"] = refused
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(AnswerSet, "entries", entries)
+            text = recommendation(answers)
+        # A refusal is an answer that cannot be fetched.
+        assert (f"{refused} of 446 are refusals" in text) == told, text
+        assert ("Get " in text) == fetched, text
     same = changed(
         first, "verdict_reason", ["not called equivalent: every answer is “A”"] + [None] * 2
     )
@@ -347,6 +357,22 @@ def test_scope_names_prompts_limits_and_combinations(release):
     assert "Repeat runs" in said[0]
     assert "open answers" in said[0]
     assert "open answers" not in " ".join(not_tested(first, rated=True))
+
+
+def test_scope_counts_and_names_the_versions_that_were_asked(release):
+    """Crossed groups are versions; the attributes that they cross take their figures from them."""
+    own = answer_sets(release, "Model-1")[0]
+    race = own.benchmark.attribute("race")
+    crossed = {group: f"{label}, old" for group, label in race.groups.items()}
+    attributes = {
+        "race": replace(race, groups=crossed),
+        "sex": Attribute("sex", "Sex", {"m": "Man", "f": "Woman"}, (("m", "f"),)),
+    }
+    benchmark = replace(own.benchmark, attributes=attributes)
+    said = sentences.tested(replace(own, board=replace(own.board, benchmark=benchmark)), [])[1]
+    assert f"in {len(crossed)} versions" in said
+    assert all(f"“{label}”" in said for label in crossed.values())
+    assert "Woman" not in said
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,35 @@ def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmar
     assert "“refuser” has the largest: 20.0 points" in read.figures
 
 
+@pytest.mark.parametrize(
+    ("same", "said"),
+    [
+        ((1.0, 1.0), "0% of pairs"),
+        ((0.9953, 0.9953), "less than 1% of pairs"),
+        ((0.9953, 0.68), "less than 1 to 32% of pairs"),
+        ((1.0, 0.9953), "0 to less than 1% of pairs"),
+        ((0.004, 0.0), "more than 99 to 100% of pairs"),
+    ],
+)
+def test_a_share_of_changed_answers_is_rounded_neither_to_0_nor_to_100(benchmark, same, said):
+    read = found(benchmark, UNEVEN)
+    estimates = read.board.estimates
+    estimates.loc[estimates["metric"] == "cfr", "estimate"] = same
+    again = estimates[estimates["metric"] == "cfr"].assign(metric="same_prompt_agreement")
+    both = pd.concat([estimates, again], ignore_index=True)
+    read = replace(read, board=replace(read.board, estimates=both))
+    assert f" in {said}" in read.changed
+    assert f"(in {said.removesuffix(' of pairs')} if the same prompt is repeated)" in read.changed
+
+
+@pytest.mark.parametrize(("same", "said"), [(0.9953, "less than 1%"), (0.0047, "more than 99%")])
+def test_a_share_of_one_models_changed_answers_is_rounded_like_that_too(benchmark, same, said):
+    read = found(benchmark, {"one": (0.05, SHOWN, 1e-6)})
+    estimates = read.board.estimates
+    estimates.loc[estimates["metric"] == "cfr", "estimate"] = same
+    assert f" in {said} of " in read.changed
+
+
 def test_models_of_one_rank_are_named_together(benchmark):
     models = {"a": (0.05, OPEN, 0.4), "b": (0.01, OPEN, 0.4), "c": (0.06, OPEN, 0.4)}
     read = found(benchmark, models, worst=[0.08, 0.08, 0.1])

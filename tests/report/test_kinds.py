@@ -10,8 +10,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.declaration import POOLED, Attribute
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
 from fairstats.report.about.data import (
@@ -19,22 +20,24 @@ from fairstats.report.about.data import (
     show_citation,
     show_contents,
     show_sources,
-    versions_of_an_item,
 )
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit.sections import _show_section
 from fairstats.report.audit.sentences import clauses
+from fairstats.report.board.charts import COLOURS, verdict_colour
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.board.terms import terms
 from fairstats.report.changes.rows import set_name
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_model
-from fairstats.report.page_output import collected, drawing
+from fairstats.report.page_output import DIM, collected, drawing
+from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.sections.chance import could_be_chance, directions
 from fairstats.report.sections.given import LETTERS
 from fairstats.report.sections.size import four_fifths
 from fairstats.report.vignettes.page import show_vignettes
+from fairstats.report.words import versions_of_an_item
 
 from .kinds import DECLARED, FORBIDDEN, ITEMS, KEYED, KEYLESS, answered, declared
 from .reading import broken_links
@@ -211,6 +214,20 @@ def test_crossing_without_pairs_has_no_table_and_is_not_called_compared(release)
     assert named in benchmark_card(board.benchmark, 3)
 
 
+def test_verdict_on_the_average_has_its_colour_and_its_mark(release):
+    board = board_of(release, "interviews")
+    rows = board.estimates
+    pooled = rows["attribute"].eq(POOLED) & rows["metric"].eq(board.benchmark.kind.difference)
+    for word in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
+        shown = replace(board, estimates=rows.assign(verdict=rows["verdict"].mask(pooled, word)))
+        own = AnswerSet(release, shown, board.models[0])
+        assert own.whole not in own.pairs
+        assert verdict_colour(own.whole) == COLOURS.get(word, DIM)
+        with drawing(release.path, "html"):
+            table = pairs_table([own], name="t", columns=EVERY, whole=True).as_raw_html()
+        assert word in table.rpartition("All pairs, signed")[2]
+
+
 def asked_of(*variants: str) -> pd.DataFrame:
     return pd.DataFrame([one.split(": ") for one in variants], columns=["attribute", "group"])
 
@@ -218,10 +235,12 @@ def asked_of(*variants: str) -> pd.DataFrame:
 def test_versions_of_an_item_are_the_variants_with_answers(release):
     interviews = board_of(release, "interviews").benchmark
     both = asked_of("origin: north", "origin: south", "placebo: none", "placebo: weather")
-    assert versions_of_an_item(interviews, both) == 4
+    assert len(versions_of_an_item(interviews, both)) == 4
     # An attribute that another one crosses has no answers of its own.
-    assert versions_of_an_item(interviews, asked_of("origin: north", "origin: south")) == 2
-    assert versions_of_an_item(interviews, both.head(0)) == 0
+    assert versions_of_an_item(interviews, both.head(2)) == [
+        interviews.attribute("origin").groups[group] for group in ("north", "south")
+    ]
+    assert versions_of_an_item(interviews, both.head(0)) == []
 
 
 @pytest.mark.parametrize(
@@ -241,7 +260,7 @@ def test_a_shared_reference_is_one_version(groups, pairs, expected, release):
     other = Attribute("other", "Other", dict.fromkeys(groups, ""), tuple(pairs))
     declared = replace(benchmark, attributes={"origin": origin, "other": other})
     asked = asked_of("origin: base", "origin: north", *(f"other: {group}" for group in groups))
-    assert versions_of_an_item(declared, asked) == expected
+    assert len(versions_of_an_item(declared, asked)) == expected
 
 
 def test_a_citation_is_listed_once_and_only_if_stated(release, drawn):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
@@ -22,6 +23,7 @@ from fairstats.report.notes import noise_line
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sections.groups import who_loses
+from fairstats.report.sections.size import SIZE
 from fairstats.report.sections.size import answer as matters
 
 from .conftest import answers_of_models
@@ -285,15 +287,23 @@ def test_significant_changes_are_stated(snapshot):
     assert [closes(SHOWN, SHOWN, p=0.027, significant=own)[1] for own in cases] == snapshot
 
 
+def test_a_size_without_limits_has_no_level_in_its_heading(given):
+    for limits in (math.nan, 1.0):
+        (shown,) = SIZE.tables(given("odds_ratio", ci_low=limits, ci_high=limits))
+        markup = shown.table.as_raw_html()
+        assert ("Odds ratio (95% CI)" in markup) == (limits == 1)
+        assert "Cohen’s h (95% CI)" in markup
+
+
 # Would other choices change the verdict?
 
 
-def sensitivity(release: Release, **verdicts: str) -> Release:
-    """Return the release with other verdicts on race under these choices."""
+def sensitivity(release: Release, of: str = RACE, **verdicts: str) -> Release:
+    """Return the release with other verdicts on an attribute under these choices."""
     rows = release.table("sensitivity").copy()
-    rows["verdict"] = OPEN
+    rows.loc[rows["attribute"] != POOLED, "verdict"] = OPEN
     for choice, word in verdicts.items():
-        rows.loc[(rows["choice"] == choice) & (rows["attribute"] == RACE), "verdict"] = word
+        rows.loc[(rows["choice"] == choice) & (rows["attribute"] == of), "verdict"] = word
 
     class Changed(Release):
         def table(self, name: str) -> pd.DataFrame:
@@ -326,6 +336,15 @@ def test_method_that_is_not_counted_is_named_with_its_verdict(given, release):
     assert "Wald" not in named
     assert f"here {sum(own.pairs[0].counts)}" in named
     assert "too narrow" not in text
+
+
+def test_verdict_on_the_average_counts_too_as_the_page_shows_it(given, release):
+    own = given(**verdict(OPEN), of=sensitivity(release, of=POOLED, exact=EQUIVALENT))
+    shown = own.whole.verdict
+    assert shown not in (None, EQUIVALENT)
+    answer = other_choices(own)
+    assert answer.short == "No for Race, Sex and Income, yes for Average"
+    assert answer.text.startswith(f"Average: {EQUIVALENT} instead of {shown} with the exact test.")
 
 
 def test_other_test_is_named_in_a_sentence(given, release):

@@ -190,6 +190,17 @@ def test_the_audit_has_every_interval_and_test_with_its_figures(
             assert given[method] == ""
 
 
+def test_a_method_that_no_pair_has_is_no_column(sensitivity, board):
+    """Clustered answers, such as several samples of an item, have the published interval only."""
+    rows = of(sensitivity)
+    clustered = rows[rows["published"].astype(bool) | rows["choice"].isin(["exact"])]
+    heads = [
+        cells(choice_table(clustered, board, one, name="t"))[0] for one in ("interval", "test")
+    ]
+    assert not {"Wald", "BCa bootstrap", "χ²"} & set(heads[0] + heads[1])
+    assert "Exact" in heads[1]
+
+
 def test_changed_verdict_is_in_the_cell(sensitivity, board):
     rows = of(sensitivity).copy()
     chosen = (rows["aspect"] == "interval") & (rows["choice"] == "wald")

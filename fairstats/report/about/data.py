@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from fairstats._lib.formatting import (
     MINUS,
     counted,
@@ -38,6 +36,7 @@ from fairstats.report.words import (
     meaning,
     option_label,
     unsigned,
+    versions_of_an_item,
     words_of,
 )
 
@@ -107,7 +106,7 @@ def show_sources(release: Release) -> None:
     """Show the release's benchmarks, and the number of answers from each model."""
     asked = release.table("letters")[["benchmark", "attribute", "group"]].drop_duplicates()
     for name, benchmark in release.benchmarks.items():
-        versions = versions_of_an_item(benchmark, asked[asked["benchmark"] == name])
+        versions = len(versions_of_an_item(benchmark, asked[asked["benchmark"] == name]))
         show_markdown(
             f"## {escape_markdown(benchmark.title)}\n\n{benchmark_card(benchmark, versions)}"
         )
@@ -128,25 +127,6 @@ def show_sources(release: Release) -> None:
         caption=sources_caption(release),
         css_class="sources",
     )
-
-
-def versions_of_an_item(benchmark: Benchmark, asked: pd.DataFrame) -> int:
-    """Count the versions of an item that models were asked.
-
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark.
-    asked : pandas.DataFrame
-        The variants with answers: ``attribute`` and ``group``, one row each. An attribute that
-        another one crosses may have none.
-    """
-    groups = asked.groupby("attribute")["group"].agg(set)
-    shared = set.intersection(*groups) if len(groups) else set()
-    first = {a for name in groups.index for a, _ in benchmark.attributes[name].pairs}
-    # The only group that all attributes have and compare with is one text: the reference.
-    repeated = len(groups) - 1 if len(shared) == 1 and shared == first else 0
-    return len(asked) - repeated
 
 
 def benchmark_card(benchmark: Benchmark, versions: int) -> str:

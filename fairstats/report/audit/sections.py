@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_markdown, quoted
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats.benchmarks.kinds import CHOICE, TESTS
+from fairstats.benchmarks.kinds import TESTS
 from fairstats.estimates.specifications import INTERVAL, MISSING, TEST
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
@@ -171,8 +171,7 @@ def show_sensitivity(report: AuditReport) -> None:
         captions[TEST] = "The same comparisons with other tests, adjusted p-values"
     for aspect, caption in captions.items():
         # Clustered answers and means have a single interval.
-        other = pairs["published"] if first.kind != CHOICE else False
-        if ((pairs["aspect"] == aspect) & ~other).any():
+        if ((pairs["aspect"] == aspect) & ~pairs["published"].astype(bool)).any():
             table = choice_table(pairs, release, aspect, name=f"choices-{aspect}")
             show_table(table, caption=caption)
     files = f"{DOWNLOADS}/sensitivity.csv"

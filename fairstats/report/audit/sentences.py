@@ -40,7 +40,13 @@ from fairstats.report.findings import (
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
-from fairstats.report.words import option_label, unit_noun, where, words_of
+from fairstats.report.words import (
+    option_label,
+    unit_noun,
+    versions_of_an_item,
+    where,
+    words_of,
+)
 
 _CLAUSES = Path(__file__).with_name("clauses.toml")
 #: With fewer independent items or clusters, the report warns that one of them can change a result.
@@ -200,17 +206,27 @@ def recommendation(answers: AnswerSet) -> str:
     ]
     unclear = [pair for pair in answers.pairs if pair.verdict == INCONCLUSIVE]
     why = {pair: _uninformative(pair, answers) for pair in unclear}
+    missing, refused = answers.missing[0], answers.refused
     facts = {
         "selected": bool(answers.selected),
         "disparity": bool(limits),
         "beyond": any(low > margin or high < -margin for low, high in limits),
         "missing": bool(robustness(answers).open),
+        "refused": refused > 0,
+        "only refused": refused == missing,
         "uninformative": bool(unclear) and all(why.values()),
         "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.
     short = _in_short(next(iter(why.values()), ""), answers)
-    return clauses("recommend", answers, facts, model=quoted(answers.model), why=short)[0]
+    return clauses(
+        "recommend",
+        answers,
+        facts,
+        model=quoted(answers.model),
+        why=short,
+        refused=f"{refused:,} of {missing:,}",
+    )[0]
 
 
 def _in_short(why: str, answers: AnswerSet) -> str:
@@ -458,7 +474,7 @@ def _few_discordant(pair: Pair) -> bool:
     return pair.value(pair.kind.test, "n") > 0 and sum(counts) < FEW_DISCORDANT
 
 
-# More groups than these are counted, not named.
+# More versions than these are counted, not named.
 _NAMED = 12
 
 
@@ -466,7 +482,7 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
     """State what was tested: vignettes and groups, other prompts, other vignettes."""
     benchmark = answers.benchmark
     options = [option_label(benchmark, one) for one in benchmark.options] or [""]
-    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
+    versions = versions_of_an_item(benchmark, answers.table("letters"))
     low, high = (f"{end:g}".replace("-", MINUS) for end in benchmark.limits)
     values = {
         "options": number_word(len(options)),
@@ -475,8 +491,8 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
         "last option": options[-1],
         "low": low,
         "high": high,
-        "versions": str(len(groups)),
-        "named": f": {', '.join(groups)}" if len(groups) <= _NAMED else "",
+        "versions": str(len(versions)),
+        "named": f": {quoted(*versions)}" if 0 < len(versions) <= _NAMED else "",
         "varied": ", ".join(f"{a.label} ({len(a.groups)} groups)" for a in benchmark.varied),
         "controls": listed(one.label for one in benchmark.controls),
     }

@@ -55,7 +55,7 @@ _WIDE, _LONGER = 4.0, 1.5
 
 def verdict_colour(pair: Pair) -> str:
     """Return the colour of a pair's verdict."""
-    return COLOURS.get(pair.clear_verdict or "", DIM)
+    return COLOURS.get(pair.verdict or "", DIM)
 
 
 @dataclass(frozen=True)

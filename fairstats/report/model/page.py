@@ -548,16 +548,20 @@ def other_choices(own: AnswerSet) -> Answer:
     """State whether other methods, or policies for missing answers, would change a verdict."""
     found = robustness(own)
     changed = dict(found.changed)
+    # The page also shows the verdict on all pairs together, for which fewer methods exist.
+    whole = dict(robustness(own, [own.whole]).changed) if own.whole else {}
+    changed |= whole
     words = {
         pair.name: CANNOT if pair.verdict is None else "Yes" if pair in changed else "No"
         for pair in own.pairs
-    }
+    } | {pair.name: "Yes" for pair in whole}
     if set(words.values()) == {CANNOT}:
         reason = next(filter(None, (pair.reason for pair in own.pairs)), "there is no verdict")
         return Answer(CANNOT, f"{capital(reason)}.")
     said = [f"{pair.name}: {change_of(pair, rows)}." for pair, rows in changed.items()]
     if more := len(said[_MOST_CHANGES:]):
-        said = [*said[:_MOST_CHANGES], f"{capital(number_word(more))} more pairs change too."]
+        pairs = "more pair changes" if more == 1 else "more pairs change"
+        said = [*said[:_MOST_CHANGES], f"{capital(number_word(more))} {pairs} too."]
     if not said:
         same = f"The verdict is the same with {found.kept}" if found.kept else "There is one method"
         missing = ", and no answer is missing" * with_missing(own.sensitivity).empty

@@ -199,7 +199,11 @@ def table(own: AnswerSet) -> Sequence[Shown]:
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
         f"equivalent. {'. '.join(more)}"
     )
-    words = {"level": level(alpha), "inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
+    words = {"inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
+    for name in _SIZES:
+        # The odds ratio of clustered answers has no interval.
+        limits = any(pair.figure(name).limits for pair in own.charted)
+        words[name] = f" ({level(alpha)} CI)" * limits
     words["inner"] += " for equivalence" * roomy
     return pair_table("sizes", rows, caption, **words)
 
