@@ -230,7 +230,7 @@ def changes_of(
     questions = different_questions(old, new, allow_different_items)
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     items = different_items(old, new, allow_different_items)
-    paired: MissingPolicy = "complete" if policy == COMMON else policy
+    paired = cast(MissingPolicy, "complete" if policy == COMMON else policy)
     flips = shown_by_flips(old, new, paired, alpha)
     settings = unlike_settings(old, new)
     compared = Compared(old, new, steps_of([side.grid for side in sides]))
