@@ -66,6 +66,15 @@ def test_several_samples_of_an_item_count_once(models, selected):
         pd.testing.assert_frame_equal(found, expected)
 
 
+def test_item_counts_with_the_share_of_its_flips(models):
+    """Half of the pairs of samples of 4 items differ in one direction, of one item in both."""
+    first, second = ["AB"] * 4 + ["BA"] + ["AA"] * 9, ["AA"] * 4 + ["AB"] + ["AA"] * 9
+    samples = [models(own, own).assign(sample=i) for i, own in enumerate((first, second))]
+    findings = selection_findings(pd.concat(samples, ignore_index=True))
+    assert findings["n"].tolist() == [2, 2]
+    assert findings["note"].str.startswith("n10 = 2, n01 = 0").all()
+
+
 def test_common_one_sided_flips_are_not_informative(models):
     one = ["AB"] * 40 + ["AA"] * 20
     for answers in (models(one, one), models(one), models(["AA"] * 3, ["AA"] * 3)):
