@@ -196,8 +196,8 @@ def compare(
     missing: Annotated[
         ComparisonPolicy | None,
         typer.Option(
-            help="Policy for missing answers (default: common, the pairs that both models "
-            "answered)."
+            help="Policy for missing answers (default: common, the items that both models "
+            "answered for both groups)."
         ),
     ] = None,
     alpha: Alpha = 0.05,

@@ -192,18 +192,28 @@ class AnswerSet:
 
     def tallies(self, pair: Pair, steps: int) -> pd.DataFrame:
         """Return the `TALLIES` of each item that was asked for a pair, by its name."""
+        found, per_item = self._rows(pair, steps)
+        if per_item == 1:
+            return found
+        # The groups of a crossed attribute give an item several rows. Those not asked are missing.
+        whole = per_item * found["n"].max()
+        found = found.groupby(level=0).sum()
+        return found + all_missing(whole - found["n"].to_numpy())
+
+    def answered(self, pair: Pair) -> pd.Index:
+        """Return the items with an answer to every variant of a pair, in at least one sample."""
+        found, per_item = self._rows(pair, 1)
+        answered = (found["both"] > 0).groupby(level=0).sum()
+        return answered.index[answered == per_item]
+
+    def _rows(self, pair: Pair, steps: int) -> tuple[pd.DataFrame, int]:
+        """Return the `TALLIES` of each row, and the number of rows of a whole item."""
         attribute, *groups = pair
         own = self.groups.get(attribute)
         if own is None:
-            return pd.DataFrame(columns=list(TALLIES), dtype=np.int64)
+            return pd.DataFrame(columns=list(TALLIES), dtype=np.int64), 1
         table = tallies_of(own, (groups[0], groups[1]), steps)
-        found = pd.DataFrame(table, index=own.grid.items, columns=list(TALLIES))
-        if own.per_item == 1:
-            return found
-        # The groups of a crossed attribute give an item several rows. Those not asked are missing.
-        whole = own.per_item * found["n"].max()
-        found = found.groupby(level=0).sum()
-        return found + all_missing(whole - found["n"].to_numpy())
+        return pd.DataFrame(table, index=own.grid.items, columns=list(TALLIES)), own.per_item
 
     @cached_property
     def units(self) -> dict[str, str]:

@@ -40,7 +40,7 @@ from fairstats.comparisons.equal_conditions import (
     unlike_settings,
     why_no_verdict,
 )
-from fairstats.comparisons.item_tallies import by_unit, lacking_pairs, steps_of, sums_of
+from fairstats.comparisons.item_tallies import by_unit, steps_of, sums_of
 from fairstats.comparisons.model_differences import model_difference
 from fairstats.comparisons.without_groups import compare_without_groups, without_groups
 from fairstats.counts.grid import grid
@@ -107,10 +107,11 @@ def compare(
         Two answer sets, each from one model with one strategy, to the same version of a benchmark.
         They can be from two models, or from one model with two strategies.
     missing : {"common", "available", "complete", "incorrect", "bounds"}, optional
-        ``common``, the default, uses the pairs that both models answered: an item counts for a pair
-        of groups if neither model has a missing answer to it. The other policies are those of
-        `analyze`, with all answers of each model. ``bounds`` is the default if the benchmark
-        declares it.
+        ``common``, the default, uses the items that both models answered: an item counts for a pair
+        of groups if each model answered both variants, of several samples in at least one, and of
+        crossed groups all variants. Its other missing answers are left out, as under ``available``.
+        The other policies are those of `analyze`, with all answers of each model. ``bounds`` is the
+        default if the benchmark declares it.
     alpha : float
         1 − confidence level, and the level of the verdicts.
     adjust : {"holm", "hommel", "bh", "by"}
@@ -162,8 +163,9 @@ def compare(
     Intervals are Student's t over items, or clusters, with a cluster-robust variance. They are at
     least as wide as a score interval, and so hold if few items change. The tests swap the two
     models' answers item by item, or cluster by cluster, see
-    `fairstats.comparisons.model_differences`. Under ``common`` no answer is missing, and tests are
-    exact. If one is, items are swapped `n_resamples` times with `rng`.
+    `fairstats.comparisons.model_differences`. Under ``common``, tests with one sample per item are
+    exact, because no answer is missing. If one is, items are swapped `n_resamples` times with
+    `rng`.
 
     "Win-win" asserts several changes at once. It is tested by an intersection-union test. The
     hypothesis that at least one change is absent is rejected if all tests reject. So the largest of
@@ -228,7 +230,8 @@ def changes_of(
     questions = different_questions(old, new, allow_different_items)
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     items = different_items(old, new, allow_different_items)
-    flips = shown_by_flips(old, new, _counted(policy), alpha)
+    paired = cast(MissingPolicy, "complete" if policy == COMMON else policy)
+    flips = shown_by_flips(old, new, paired, alpha)
     settings = unlike_settings(old, new)
     compared = Compared(old, new, steps_of([side.grid for side in sides]))
     if policy == "bounds":
@@ -273,11 +276,6 @@ def changes_of(
     return table.assign(**dict(zip(("guessing_old", "guessing_new"), guessing, strict=True)))
 
 
-def _counted(policy: ComparisonPolicy) -> MissingPolicy:
-    """Return the policy of `analyze` that the estimates of a comparison follow."""
-    return "complete" if policy == COMMON else cast(MissingPolicy, policy)
-
-
 def _rows(
     compared: Compared,
     policy: ComparisonPolicy,
@@ -287,16 +285,16 @@ def _rows(
 ) -> list[Row]:
     """Compare each metric of each pair, on the items that both models were asked.
 
-    Under ``common``, these are the items without a missing answer from either model.
+    Under ``common``, each model must have answered every variant of an item in at least one sample.
     """
     rows, benchmark = [], compared.benchmark
+    counting = "available" if policy == COMMON else cast(CountingPolicy, policy)
     for pair, tables in compared.sides.items():
         sides = []
-        for own in tables:
+        for side, own in zip((compared.old, compared.new), tables, strict=True):
             if policy == COMMON:
-                own = own[lacking_pairs(own.to_numpy()) == 0]
-            tallies = own.to_numpy(dtype=np.int64)
-            sums = sums_of(tallies, cast(CountingPolicy, _counted(policy)), benchmark)
+                own = own.loc[side.answered(pair)]
+            sums = sums_of(own.to_numpy(dtype=np.int64), counting, benchmark)
             sides.append((own.index, sums))
         items = sides[0][0].intersection(sides[1][0])
         units = compared.units_of(items)
@@ -343,7 +341,7 @@ def comparisons_of(
     Returns
     -------
     pandas.DataFrame
-        `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names another
+        `RELEASE_COMPARISON_COLUMNS`, on the items that both answered unless `missing` names another
         policy. p-values are adjusted over the family that the benchmark declares, and
         ``adjust_method`` names it. ``kind`` is "version" for a model and its successor, on one
         version of a benchmark with one strategy. It is "strategy" for one model with the plain

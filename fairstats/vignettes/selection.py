@@ -54,17 +54,20 @@ def selection_findings(
         of groups and version. `DIFFERENCE` is for each answer set of a model in the benchmark's
         ``selected_on``: its accuracy difference minus the mean of the other models', on the items
         that all were asked, paired by item. `ONE_SIDED` is for each other answer set: the smaller
-        share of its flips in one direction. Its test is whether it has fewer flips in that
-        direction than the most one-sided other model, Holm-adjusted over a benchmark. Without
-        another model, it is not informative. Each ``note`` gives n10 and n01.
+        share of the items that flip in one direction. Its test is whether fewer items flip in that
+        direction than of the most one-sided other model, Holm-adjusted over a benchmark. Without
+        another model, it is not informative. Each ``note`` gives n10 and n01: the items of which
+        only a, or only b, is right, on average over the samples.
 
     Notes
     -----
     If variants are kept because they mislead a model, it flips in only one direction: n01 is 0,
-    whatever n10. The test is Fisher's exact one, one-sided. It compares n10 and n01 with those of
-    the model with the smallest share among the others that are not declared as selecting. Models
-    differ, and this least favourable comparison allows for it. Strategies of one model are not
-    compared with each other.
+    whatever n10. Samples of an item are not independent, so n10 and n01 are those expected of one
+    sample: each item counts with the shares of its pairs of answers, and the sums are rounded. The
+    test is Fisher's exact one, one-sided. It compares n10 and n01 with those of the model with the
+    smallest share among the others that are not declared as selecting. Models differ, and this
+    least favourable comparison allows for it. Strategies of one model are not compared with each
+    other.
     """
     alpha = check_alpha(alpha)
     opened = open_answers(answers, benchmarks)
@@ -75,7 +78,11 @@ def selection_findings(
         own = item_grid(opened, benchmark)
         for keys, items in paired_items(own, "complete" if policy == "bounds" else policy):
             unit = keys | {"aspect": ASPECT, "measure": "selection"}
-            table = items.groupby(_SET, as_index=False)[["n10", "n01", "n"]].sum().assign(**keys)
+            # An item counts at most once, regardless of its samples. Models with more samples
+            # would look more one-sided if it counted in the direction of most of its flips.
+            of_item = items[["n10", "n01"]].div(items["n"].where(items["n"] > 0), axis=0)
+            of_set = items[_SET].join(of_item).groupby(_SET, as_index=False).sum()
+            table = of_set.round().astype({"n10": int, "n01": int}).assign(**keys)
             selecting = named_in(table["model"], benchmark.selected_on)
             for _, one in table[selecting].iterrows():
                 rows.append(unit | _beside_others(one, table, items, benchmark, alpha))

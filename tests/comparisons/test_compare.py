@@ -246,6 +246,21 @@ def test_more_samples_of_items_without_a_gap_are_no_improvement(answers):
     assert set(table["verdict_reason"]) == {"new answers: items have different numbers of samples"}
 
 
+def test_item_with_a_missing_sample_counts_with_its_other_answers(answers):
+    """One answer of each item is missing, and of two items all answers for a group."""
+    one = answers(["AB"] * 6 + ["AA"] * 10 + ["BB"] * 8, model="old")
+    old = pd.concat([one.assign(sample=sample) for sample in range(4)], ignore_index=True)
+    unanswered, new = ["item-0", "item-7"], old.assign(model="new")
+    lacking = (new["sample"] == 0) | new["item_id"].isin(unanswered)
+    new.loc[lacking & (new["group"] == "white"), ["answer", "status"]] = None, "unparsed"
+    table = compare(old, new, n_resamples=999)
+    whole = one[~one["item_id"].isin(unanswered)]
+    expected = compare(whole, whole.assign(model="new"))
+    assert set(table["n"]) == {22}
+    for column in ("old", "new", "estimate"):
+        np.testing.assert_allclose(table[column], expected[column], atol=1e-12)
+
+
 def test_model_that_guesses_does_not_win(answers):
     """Always one letter: more accurate and fairer than a model that is rarely right."""
     old = answers(["BA"] * 20 + ["AB"] * 80 + ["BB"] * 700, model="old")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -55,6 +56,23 @@ def test_an_undeclared_selection_has_a_signature(models):
     turned = [text[::-1] for text in one]
     flags = selection_flags(selection_findings(models(turned, other, other)))
     assert flags["detail"].str.contains("n10 = 0, n01 = 40").tolist() == [True]
+
+
+def test_several_samples_of_an_item_count_once(models, selected):
+    one = models(["AB"] * 6 + ["AA"] * 20, ["AB"] * 5 + ["BA"] * 4 + ["AA"] * 17, benchmark="own")
+    repeated = pd.concat([one.assign(sample=sample) for sample in range(5)], ignore_index=True)
+    for known in (selected, replace(selected, selected_on={})):
+        expected, found = (selection_findings(own, benchmarks=[known]) for own in (one, repeated))
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_item_counts_with_the_share_of_its_flips(models):
+    """Half of the pairs of samples of 4 items differ in one direction, of one item in both."""
+    first, second = ["AB"] * 4 + ["BA"] + ["AA"] * 9, ["AA"] * 4 + ["AB"] + ["AA"] * 9
+    samples = [models(own, own).assign(sample=i) for i, own in enumerate((first, second))]
+    findings = selection_findings(pd.concat(samples, ignore_index=True))
+    assert findings["n"].tolist() == [2, 2]
+    assert findings["note"].str.startswith("n10 = 2, n01 = 0").all()
 
 
 def test_common_one_sided_flips_are_not_informative(models):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fairstats._lib.formatting import capital, counted, escape_markdown, level
+from fairstats._lib.formatting import capital, counted, escape_markdown, level, span
 from fairstats.benchmarks.declaration import COMMON
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
@@ -295,12 +295,14 @@ def _shared_facts(compared: Sequence[Comparison]) -> str:
     """State what all rows share, and explain the figures, as Markdown."""
     benchmark, contexts = compared[0].benchmark, {one.context for one in compared}
     parts = [capital(one) for one in contexts if len(contexts) == 1]
-    pairs = {pair.pair: pair for _, pair in changes_of(compared)}
-    parts += [f"{pair.name}: {pair.groups}" for pair in pairs.values() if pair.name != pair.groups]
+    changes = [pair for _, pair in changes_of(compared)]
+    pairs = {pair.pair: pair for pair in changes}.values()
+    parts += [f"{pair.name}: {pair.groups}" for pair in pairs if pair.name != pair.groups]
     kind = benchmark.kind
     if compared[0].missing == COMMON:
-        items = words_of(benchmark).items
-        parts.append(f"Only {items} that both sides answered for both groups count")
+        items, many = words_of(benchmark).items, [pair.gap["n"] for pair in changes]
+        number = span(f"{min(many):,}", f"{max(many):,}")
+        parts.append(f"Only {items} that both sides answered for both groups count: {number}")
     if any(len(one.charted) < len(one.pairs) for one in compared):
         change = f"the largest change in {gap_of(kind)}"
         parts.append(f"Chart: the {MOST_CHARTED} pairs of a comparison with {change}")
