@@ -20,6 +20,7 @@ from fairstats.report.board.charts import (
     FLAGGED,
     PUBLISHED,
     SELECTED,
+    SIGNED_MEAN,
     UNRANKED,
     limits_note,
     measures_of,
@@ -282,6 +283,9 @@ def _key(figures: BoardFigures, release: Release) -> str:
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
+    wholes = [own.whole for own in figures.sets if own.whole and own.whole.verdict]
+    if any(whole.clear_verdict is None for whole in wholes):
+        parts.append(f"{SIGNED_MEAN}s are not called equivalent: opposite gaps cancel out.")
     if len(board.ranked) > 1:
         sure = level(release.alpha)
         parts.append(f"Rank: the range that the pairwise tests leave open ({sure} confidence).")
