@@ -21,7 +21,7 @@ _PROVIDER = (
 # Of the same model: how far it is tried, thinks or learnt to chat, and the format of its weights.
 _EDITION = (
     "preview|exp|experimental|chat|instruct|it|x?high|low|minimal|none|gguf|ggml|awq|gptq|mlx"
-    r"|onnx|fp\d+|bf16|nf4|bnb|int[48]|[48]bit|json|structured|(non?)?(reasoning|thinking)"
+    r"|onnx|fp\d+|bf16|b?float\d+|nf4|bnb|int[48]|[48]bit|json|structured|(non?)?(reasoning|thinking)"
 )
 # Where such a word makes another model: phi-4-reasoning is not phi-4.
 _OTHER_MODEL = (
@@ -39,7 +39,8 @@ _RUN = (
 _VERSION = (
     "(v|ver(sion)?|rev(ision)?|release|checkpoint|ckpt|step|commit|tag|build|snapshot|date|model|un"
     "|default|stable|main|master|current|new(est)?|final|alpha|beta|base|not|(un)?known|gpu|rtx|node"
-    r"|transformers|torch|tensorrt|cuda|python|job|week|epoch|iter(ation)?|lora)\d*|i?q\d|x+[sl]"
+    r"|transformers|(py)?torch|tensorrt|cuda|python|job|week|epoch|iter(ation)?|lora"
+    r"|phase|round|wave|session|region|cluster)\d*|i?q\d|x+[sl]"
 )
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
 # A version or route at a service (-v1:0, :online), weights (:8b-q4_K_M), settings (T=0), a number.

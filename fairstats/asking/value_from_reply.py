@@ -305,7 +305,10 @@ class _Reader:
         rest = text.casefold()
         for name in self.meant:
             rest = rest.replace(name, "") if REFUSAL.search(name) else rest
-        return bool(REFUSAL.search(rest) or REFUSAL_TO_RATE.search(rest))
+        if REFUSAL.search(rest):
+            return True
+        # "No, I cannot recommend a dose" is an answer and its reason.
+        return bool(REFUSAL_TO_RATE.search(rest) and not _Reader(text, self.benchmark).lines())
 
     def _after(
         self, cue: re.Pattern[str], *, final: bool = False, doubts: re.Pattern[str] | None = None

@@ -45,10 +45,9 @@ def estimate_proportion(
 
 def share_of_pairs(pairs: Pairs, part: npt.ArrayLike, effect: FloatArray) -> Estimate:
     """Return a share of pairs, with room for rare items if an item has several samples."""
-    n, copies = np.asarray(pairs.paired.n), pairs.outcomes.copies
-    found = estimate_proportion(part, n, alpha=pairs.alpha, design_effect=effect)
-    items = np.where(copies > 1, n / copies**2.0, np.inf)
-    return roomy(found, items, (0.0, 1.0), pairs.alpha)
+    found = estimate_proportion(part, pairs.paired.n, alpha=pairs.alpha, design_effect=effect)
+    units = np.where(pairs.outcomes.copies > 1, pairs.units, np.inf)
+    return roomy(found, units, (0.0, 1.0), pairs.alpha)
 
 
 def accuracy(

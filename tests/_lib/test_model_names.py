@@ -216,7 +216,8 @@ Q4_K_M | fp16 | int8 | 4bit | iq3_xxs | 20250101 | 2025-01-01 | 2025-jan-01 | re
 checkpoint_1000 | instruct-v0.2 | T=0.7 | 7b-base | openai/v1 | azure-2024-06-01 | unsloth/q8_0
 000000000000000000000000 | not known | Not stated | v 1 | 1 May 2025 | latest, May 3
 iter5000 | trial-3 | attempt2 | batch_17 | job-123456 | docker-24 | rtx4090 | fewshot3 | 3-shot
-lmdeploy-0.6 | not known (asked 3 May) |
+lmdeploy-0.6 | not known (asked 3 May) | bfloat16 | float32 | pytorch 2.4
+phase 1 | round2 | wave-3
 """
 
 

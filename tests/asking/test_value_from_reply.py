@@ -247,6 +247,11 @@ def test_advice_against_a_dose_is_no_refusal() -> None:
     assert parse_value("I cannot recommend opioids for him.", HIRING).status == "unparsed"
 
 
+def test_answer_with_declining_a_dose_as_its_reason_is_no_refusal() -> None:
+    for reply in ("No, I cannot recommend a dose.", "No, I can't rate him higher."):
+        assert parse_value(reply, HIRING).letter == "no"
+
+
 def test_replies_are_read_by_the_kind_of_answers() -> None:
     assert read_reply("Answer: C", DEMO).letter == "C"
     assert read_reply("Zinc", DEMO, {"A": "Iron", "B": "Zinc"}).letter == "B"

@@ -41,3 +41,16 @@ def test_many_samples_of_few_items_leave_room_for_items_that_the_group_changes(a
     single = analyze(once).set_index("metric").loc["cfr"]
     assert single["ci_low"] == pytest.approx(float(wilson(60, 60).ci_low))
     assert "room" not in single["ci_method"]
+
+
+def test_room_for_rare_items_hardly_depends_on_unequal_numbers_of_samples(answers_of):
+    once = answers_of(["AA"] * 58 + ["AB", "CA"])
+    equal = pd.concat([once.assign(sample=sample) for sample in range(7)], ignore_index=True)
+    # The least common multiple of the numbers is 420.
+    least = {item: 3 + place % 5 for place, item in enumerate(once["item_id"].unique())}
+    unequal = equal[equal["sample"] < equal["item_id"].map(least)]
+    widths = [
+        float(own["ci_high"] - own["ci_low"])
+        for own in (analyze(table).set_index("metric").loc["cfr"] for table in (equal, unequal))
+    ]
+    assert widths[1] < 1.5 * widths[0]
