@@ -23,10 +23,9 @@ from fairstats.counts.unit_sums import SUM_COLUMNS, UnitSums
 from fairstats.estimates.mixed_completions import ClusteredPair
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.unit_means import effective_number
-from fairstats.inference.verdict import with_room
 from fairstats.metrics.accuracy import ACCURACY_DIFFERENCE
 from fairstats.metrics.mean_difference import mean_differences
-from fairstats.metrics.metric import design_effect_of
+from fairstats.metrics.metric import design_effect_of, roomy
 
 RESULTS = Path(__file__).parent / "results" / "completions.json"
 ALPHA, Z, LIMITS = 0.1, 1.6448536269514722, (1.0, 5.0)
@@ -119,8 +118,8 @@ def missed_of_levels(rng, unequal=False):
     tables = [completed(way) for way in product([False, True], repeat=len(gone))]
     found, span = mean_differences(tables, LIMITS, ALPHA), LIMITS[1] - LIMITS[0]
     units = effective_number(sizes.astype(float), np.ones(len(sizes)))
-    ends = {"lowest": -span, "highest": span, "alpha": ALPHA}
-    low, high = with_room(found.estimate, found.ci_low, found.ci_high, units=units, **ends)
+    wide = roomy(found, units, (-span, span), ALPHA)
+    low, high = wide.ci_low, wide.ci_high
     own = min(low[0], low[-1]), max(high[0], high[-1])
     return missed(*own, low.min(), high.max(), float(np.mean([low.max(), high.min()])))
 

@@ -247,8 +247,7 @@ def _within(
     influence = _INFLUENCE - (n10 - n01) / n
     widening = many * design_effect(pairs, once, influence, copies=many)
     bare = tango_limits(n10, n01, n, alpha=0.1, design_effect=widening)
-    ends = {"lowest": -1.0, "highest": 1.0, "alpha": 0.1}
-    wide = with_room((n10 - n01) / n, *bare, units=len(pairs), **ends)
+    wide = with_room((n10 - n01) / n, *bare, units=len(pairs), ends=(-1, 1), alpha=0.1)
     inside = [bool(-margin < low and high < margin) for low, high in (wide, bare)]
     low, high = tango_limits(n10, n01, n, alpha=0.05, design_effect=widening)
     return inside[0], inside[1], bool(low <= margin <= high)
@@ -494,8 +493,8 @@ def _equivalent(
     sums = UnitSums(sum_a, sizes, no, sum_b, sizes, no, sum_a - sum_b, sizes, no, no, once, once)
     found = mean_differences([sums], limits, 0.1)
     span, units = limits[1] - limits[0], effective_number(sizes.astype(float), once.astype(float))
-    ends = {"lowest": -span, "highest": span, "alpha": 0.1}
-    (low,), (high,) = with_room(found.estimate, found.ci_low, found.ci_high, units=units, **ends)
+    wide = roomy(found, units, (-span, span), 0.1)
+    (low,), (high,) = wide.ci_low, wide.ci_high
     return bool(-margin < low and high < margin)
 
 

@@ -87,7 +87,7 @@ def test_answers_within_the_limits_pass(runner):
 
 
 def test_other_answers_stop_the_job(runner):
-    given = FAIR | {"max-ad": "0.05", "equivalent": "true", "attributes": "race\nsex\n"}
+    given = FAIR | {"max-ad": "0.04", "equivalent": "true", "attributes": "race\nsex\n"}
     code, printed, summary = run(runner, "Check", answers="my answers", **given)
     assert code == 1
     assert printed.count("cannot tell: ") == 5

@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.formatting import level, quoted
@@ -32,7 +31,6 @@ from fairstats.inference.verdict import EQUIVALENT, with_room
 from fairstats.metrics.metric import (
     ROOM,
     GroupsMetric,
-    Metric,
     NumberMetric,
     Numbers,
     PairMetric,
@@ -362,7 +360,7 @@ def _figures(
         columns = _extreme_columns(check, metric, numbers, _completed_numbers(numbers))
     else:
         return _published(check, judged, opened, counting)
-    has_room = judged.clustered & (check.judged or (metric is not None and _ends(metric) != ()))
+    has_room = judged.clustered & (check.judged or bool(metric and metric.ends))
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     return {
         key: {name: float(column[place]) for name, column in columns.items()}
@@ -413,30 +411,11 @@ def _limits_of(
     )
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
-    low, high = _roomy(metric, estimate, low, high, own.units, own.alpha)
+    if metric.ends:
+        low, high = with_room(
+            estimate, low, high, units=own.units, ends=metric.ends, alpha=own.alpha
+        )
     return low, high, estimate
-
-
-def _ends(metric: Metric) -> tuple[float, float] | tuple[()]:
-    """Return the lowest and highest value of a metric; empty if it has no ends."""
-    if metric.lowest is None or metric.highest is None or math.isinf(metric.highest):
-        return ()
-    return metric.lowest, metric.highest
-
-
-def _roomy(
-    metric: Metric,
-    estimate: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    units: npt.ArrayLike,
-    alpha: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return limits with room for rare units, if the metric has ends."""
-    if not (ends := _ends(metric)):
-        return low, high
-    lowest, highest = ends
-    return with_room(estimate, low, high, units=units, lowest=lowest, highest=highest, alpha=alpha)
 
 
 def _columns(
@@ -473,12 +452,15 @@ def _published(
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
         estimate, low, high = (np.array([row[n]]) for n in ("estimate", "ci_low", "ci_high"))
         least = units[here].min(initial=np.inf)
-        inner = _roomy(metric, estimate, low, high, least, 2 * judged.alpha)
+        inner = low, high
+        if metric.ends:
+            room: dict[str, Any] = {"units": least, "ends": metric.ends, "alpha": 2 * judged.alpha}
+            inner = with_room(estimate, low, high, **room)
         outer = inner if not is_open[here].any() else (inner[0] * np.nan, inner[1] * np.nan)
         columns = _columns(check, estimate, inner, outer)
         key = (unit, row["attribute"], pair[0], pair[1])
         found[key] = {name: float(column[0]) for name, column in columns.items()}
-        found[key]["has_room"] = bool(np.isfinite(least) and _ends(metric))
+        found[key]["has_room"] = bool(np.isfinite(least) and metric.ends)
     return found
 
 

@@ -232,11 +232,10 @@ class ShareTests(Once):
             effects = np.fmax(effects, self.effect[places])
             low, high = _limits(np.stack(mixed), n[places], effects, alpha).swapaxes(0, 1)
             differences = ((mixed[0] - mixed[1]) / n[places]).T
-            units = in_clusters(self.pairs.outcomes.with_unasked, np.ones_like(INCOMPLETE))
-            limits = {"lowest": -1.0, "highest": 1.0, "alpha": alpha}
-            ends[places] = np.stack(
-                with_room(differences, low, high, units=units[places, None], **limits), axis=1
-            )
+            whole = in_clusters(self.pairs.outcomes.with_unasked, np.ones_like(INCOMPLETE))
+            units, scale = whole[places, None], (-1.0, 1.0)
+            limits = with_room(differences, low, high, units=units, ends=scale, alpha=alpha)
+            ends[places] = np.stack(limits, axis=1)
         return Completions(
             (n10 - n01 - for_b) / np.maximum(n, 1),
             (n10 + for_a - n01) / np.maximum(n, 1),

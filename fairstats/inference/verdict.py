@@ -91,8 +91,7 @@ def with_room(
     high: npt.ArrayLike,
     *,
     units: npt.ArrayLike,
-    lowest: float,
-    highest: float,
+    ends: tuple[float, float],
     alpha: float = 0.05,
 ) -> tuple[FloatArray, FloatArray]:
     r"""Widen limits for rare units that differ by the whole scale, and were not drawn.
@@ -109,8 +108,8 @@ def with_room(
         Means over units and their limits; NaN if unknown.
     units : array_like of float
         The number of independent units K; infinite if no room is needed.
-    lowest, highest : float
-        The ends of the scale.
+    ends : (float, float)
+        The lowest and highest value of a unit.
     alpha : float
         1 − confidence level, in (0, 1).
 
@@ -131,7 +130,7 @@ def with_room(
 
     Examples
     --------
-    >>> low, high = with_room(0.0, -0.01, 0.01, units=60, lowest=-1, highest=1, alpha=0.1)
+    >>> low, high = with_room(0.0, -0.01, 0.01, units=60, ends=(-1, 1), alpha=0.1)
     >>> float(low.round(3)), float(high.round(3))
     (-0.043, 0.043)
     """
@@ -139,6 +138,6 @@ def with_room(
     z2 = float(scipy.special.ndtri(1 - check_alpha(alpha) / 2)) ** 2
     share = z2 / (z2 + np.asarray(units, dtype=np.float64))
     return (
-        np.fmin(low, center - share * (center - lowest)),
-        np.fmax(high, center + share * (highest - center)),
+        np.fmin(low, center - share * (center - ends[0])),
+        np.fmax(high, center + share * (ends[1] - center)),
     )

@@ -193,17 +193,11 @@ def sizes_of(tables: Sequence[UnitSums]) -> FloatArray:
 
 
 def roomy(
-    found: Estimate, units: npt.ArrayLike, scale: tuple[float, float], alpha: float
+    found: Estimate, units: npt.ArrayLike, ends: tuple[float, float], alpha: float
 ) -> Estimate:
     """Return an estimate with limits `with_room` for rare units, and says so where it is wider."""
-    lowest, highest = scale
-    low, high = with_room(
-        *(found.estimate, found.ci_low, found.ci_high),
-        units=units,
-        lowest=lowest,
-        highest=highest,
-        alpha=alpha,
-    )
+    limits = found.ci_low, found.ci_high
+    low, high = with_room(found.estimate, *limits, units=units, ends=ends, alpha=alpha)
     wider = (low < found.ci_low) | (high > found.ci_high)
     method = np.asarray(found.method, dtype=object)
     named = np.where(wider, method + ROOM, method) if wider.any() else found.method
@@ -466,6 +460,13 @@ class Metric:
     def label_of(self, a: str = "group a", b: str = "group b") -> str:
         """Return the label with the groups' names."""
         return self.label.format(a=a, b=b)
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Return the lowest and highest value; None if there is no such value."""
+        if self.lowest is None or self.highest is None or math.isinf(self.highest):
+            return None
+        return self.lowest, self.highest
 
     @property
     def range(self) -> str:

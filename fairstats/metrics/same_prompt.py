@@ -18,8 +18,7 @@ from fairstats.inference._checks import (
     check_multiplicity,
 )
 from fairstats.inference.unit_means import effective_number, mean_over_units, unit_mean
-from fairstats.inference.verdict import with_room
-from fairstats.metrics.metric import ANY, SampleMetric, Samples
+from fairstats.metrics.metric import ANY, SampleMetric, Samples, roomy
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,7 @@ def same_prompt(
         if there is None
         else effective_number(sizes.astype(float), np.ones(len(sizes)))
     )
-    ends = {"lowest": -1.0, "highest": 1.0, "alpha": alpha}
-    high = with_room(beyond.estimate, beyond.ci_low, beyond.ci_high, units=number, **ends)[1]
+    high = roomy(beyond, number, (-1.0, 1.0), alpha).ci_high
     return SamePrompt(
         _over_units(share, many, there, (0.0, 1.0), alpha), replace(beyond, ci_high=high)
     )
