@@ -380,8 +380,8 @@ class Benchmark:
             found.append(f"accuracy must exceed {share} (default: the best guess, {usual})")
         if (ratio := self.same_variants_odds_ratio) is not None:
             found.append(
-                "no verdict on flips that fit those of other models with an odds ratio below "
-                f"{ratio:g} (default: judged)"
+                "no verdict if flips fit those of other models with an odds ratio below "
+                f"{ratio:g} (default: not checked)"
             )
         if self.same_within:
             found.append(f"scores up to {self.same_within:g} apart are the same (default: 0)")

@@ -192,7 +192,7 @@ def test_odds_ratio_that_costs_other_models_their_ranks_is_named(demo):
     """With 50, all honest models lost their ranks, and only those that hardly flip had one."""
     named = replace(demo, same_variants_odds_ratio=50.0).own_thresholds
     assert [text.partition(" (default: ")[0] for text in named] == [
-        "no verdict on flips that fit those of other models with an odds ratio below 50"
+        "no verdict if flips fit those of other models with an odds ratio below 50"
     ]
 
 
