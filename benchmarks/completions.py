@@ -117,7 +117,7 @@ def missed_of_levels(rng, unequal=False):
 
     tables = [completed(way) for way in product([False, True], repeat=len(gone))]
     found, span = mean_differences(tables, LIMITS, ALPHA), LIMITS[1] - LIMITS[0]
-    units = effective_number(sizes.astype(float), np.ones(len(sizes)))
+    units = effective_number(sizes)
     wide = roomy(found, units, (-span, span), ALPHA)
     low, high = wide.ci_low, wide.ci_high
     own = min(low[0], low[-1]), max(high[0], high[-1])

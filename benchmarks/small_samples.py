@@ -492,7 +492,7 @@ def _equivalent(
     no = np.zeros(len(sizes))
     sums = UnitSums(sum_a, sizes, no, sum_b, sizes, no, sum_a - sum_b, sizes, no, no, once, once)
     found = mean_differences([sums], limits, 0.1)
-    span, units = limits[1] - limits[0], effective_number(sizes.astype(float), once.astype(float))
+    span, units = limits[1] - limits[0], effective_number(sizes, once)
     wide = roomy(found, units, (-span, span), 0.1)
     (low,), (high,) = wide.ci_low, wide.ci_high
     return bool(-margin < low and high < margin)

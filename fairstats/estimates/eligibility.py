@@ -488,22 +488,28 @@ def _other_flips(grid: Grid, models: Sequence[Sequence[int]], alpha: float) -> d
         found = matched_patterns(own[flips].astype(np.int64), others[flips], alpha=alpha)
         return found if verdict_of(found, ratio) == DIFFERENT else None
 
+    def unlike_most(own: FloatArray, others: Sequence[IntArray]) -> MatchedPatterns | None:
+        """Return a match that is too low if those with more than half of these are."""
+        needed, found = len(others) // 2 + 1, 0
+        for left, other in reversed([*enumerate(others)]):
+            one = unlike(own, other)
+            found += one is not None
+            if found == needed:
+                return one
+            if found + left < needed:
+                break
+        return None
+
     for number, units in enumerate(models):
         parts[number % _PARTS] += usual([flips_of(unit) for unit in units])
     for number, units in enumerate(models):
         # Made again: those of all models would fill the memory.
         flips = [flips_of(unit) for unit in units]
-        parts[number % _PARTS] -= usual(flips)
+        parts[number % _PARTS] -= (same := usual(flips))
         there = [part for part in parts if part.any()]
         for unit, own in zip(units, flips, strict=True):
-            found = unlike(own, parts.sum(axis=0))
             # Another set of the same other variants is enough to fit all models together.
-            left, against = len(there), 0
-            while found is None and against + left > len(there) / 2:
-                left -= 1
-                one = unlike(own, there[left])
-                against += one is not None
-                found = one if against > len(there) / 2 else None
+            found = unlike(own, parts.sum(axis=0)) or unlike_most(own, there)
             if found is not None:
                 reasons[unit] = (
                     "its answers change on different items from those of the other models, as if "
@@ -511,7 +517,7 @@ def _other_flips(grid: Grid, models: Sequence[Sequence[int]], alpha: float) -> d
                     f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to "
                     f"{found.ci_high:.2f}; at least {ratio:g} for the same variants)"
                 )
-        parts[number % _PARTS] += usual(flips)
+        parts[number % _PARTS] += same
     return reasons
 
 

@@ -411,11 +411,8 @@ def _limits_of(
     )
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
-    if metric.ends:
-        low, high = with_room(
-            estimate, low, high, units=own.units, ends=metric.ends, alpha=own.alpha
-        )
-    return low, high, estimate
+    room: dict[str, Any] = {"units": own.units, "ends": metric.ends, "alpha": own.alpha}
+    return *with_room(estimate, low, high, **room), estimate
 
 
 def _columns(
@@ -452,10 +449,8 @@ def _published(
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
         estimate, low, high = (np.array([row[n]]) for n in ("estimate", "ci_low", "ci_high"))
         least = units[here].min(initial=np.inf)
-        inner = low, high
-        if metric.ends:
-            room: dict[str, Any] = {"units": least, "ends": metric.ends, "alpha": 2 * judged.alpha}
-            inner = with_room(estimate, low, high, **room)
+        room: dict[str, Any] = {"units": least, "ends": metric.ends, "alpha": 2 * judged.alpha}
+        inner = with_room(estimate, low, high, **room)
         outer = inner if not is_open[here].any() else (inner[0] * np.nan, inner[1] * np.nan)
         columns = _columns(check, estimate, inner, outer)
         key = (unit, row["attribute"], pair[0], pair[1])

@@ -33,7 +33,7 @@ from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pa
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
-from fairstats.metrics.metric import ROOM, Numbers, Pairs
+from fairstats.metrics.metric import ROOM, Numbers, Pairs, roomy
 
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
@@ -193,9 +193,11 @@ class Judgements:
     @cached_property
     def inner(self) -> tuple[FloatArray, FloatArray]:
         """Return the limits of the 1 − 2 alpha intervals, for equivalence."""
-        alpha = 2 * self.alpha
-        pairs = zip(self.tested, self._plain, strict=True)
-        found = self._joined([one.for_equivalence(own, alpha) for one, own in pairs], alpha)
+        alpha, wide = 2 * self.alpha, []
+        for part, own in zip(self.parts, self._plain, strict=True):
+            span = part.outcomes.benchmark.span
+            wide.append(roomy(own, part.units, (-span, span), alpha))
+        found = self._joined(wide, alpha)
         return found.ci_low, found.ci_high
 
     @cached_property

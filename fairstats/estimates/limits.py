@@ -71,8 +71,10 @@ class Limits:
             margin = benchmark.equivalence_margin if self.margin is None else self.margin
             found.append(Check(EQUIVALENCE, benchmark.kind.difference, True, margin, benchmark))
         # The absolute difference has several names, but the same limit is one check.
-        keys = [(one.judged or one.metric, one.is_largest, one.limit) for one in found]
-        found = [one for place, one in enumerate(found) if keys.index(keys[place]) == place]
+        first: dict[tuple[bool | str, bool, float], Check] = {}
+        for one in found:
+            first.setdefault((one.judged or one.metric, one.is_largest, one.limit), one)
+        found = [*first.values()]
         found += [
             Check(f"min_{name}", name, False, x, benchmark) for name, x in self.smallest.items()
         ]

@@ -107,9 +107,6 @@ class TestedPairs(Protocol):
     def difference(self, alpha: float) -> Estimate:
         """Return the differences with intervals of this level."""
 
-    def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
-        """Return `difference` of this level with the limits that must be inside the margin."""
-
     def p_values(self, test: McNemarMethod) -> FloatArray:
         """Return the p-values; under ``bounds`` the highest over all fill-ins."""
 
@@ -154,9 +151,6 @@ class ShareTests(Once):
 
     def difference(self, alpha: float) -> Estimate:
         return accuracy_difference(self.pairs.paired, alpha=alpha, design_effect=self.effect)
-
-    def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
-        return roomy(found, self.pairs.units, (-1.0, 1.0), alpha)
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         if self.bounds:
@@ -294,15 +288,6 @@ class MeanTests(Once):
     def difference(self, alpha: float) -> Estimate:
         return difference_of_means(self.pairs, alpha)
 
-    def for_equivalence(self, found: Estimate, alpha: float) -> Estimate:
-        return roomy(found, self.pairs.units, self._scale, alpha)
-
-    @property
-    def _scale(self) -> tuple[float, float]:
-        """Return the lowest and highest difference."""
-        span = self.pairs.outcomes.benchmark.span
-        return -span, span
-
     def p_values(self, test: McNemarMethod) -> FloatArray:
         found = self.pairs.once(flip_tests_of)[test if test == "exact" else "midp"]
         p_values = np.asarray(found["p_value"], dtype=np.float64)
@@ -356,14 +341,15 @@ class MeanTests(Once):
         return low, high
 
     def completions(self, alpha: float) -> Completions:
-        now, limits = self.difference(alpha), self.pairs.outcomes.benchmark.limits
+        now, benchmark = self.difference(alpha), self.pairs.outcomes.benchmark
         lowest, highest = now.estimate.copy(), now.estimate.copy()
         ends, places = np.full((len(lowest), 2, MIXED), np.nan), list(self._completed)
         for side, differences in enumerate((lowest, highest)):
             tables = [one[side] for one in self._completed.values()]
             if tables:
-                found = mean_differences(tables, limits, alpha)
-                found = roomy(found, sizes_of(tables), self._scale, alpha)
+                found = mean_differences(tables, benchmark.limits, alpha)
+                scale = -benchmark.span, benchmark.span
+                found = roomy(found, sizes_of(tables), scale, alpha)
                 differences[places] = found.estimate
                 ends[places, :, side] = np.stack([found.ci_low, found.ci_high], axis=1)
         return Completions(lowest, highest, ends, self._open, *self.pairs.outcomes.unasked)

@@ -355,10 +355,11 @@ def degrees_of_freedom(sizes: Sequence[FloatArray], many: FloatArray) -> float:
     return trace**2 / norm
 
 
-def effective_number(parts: FloatArray, many: FloatArray) -> float:
+def effective_number(parts: npt.ArrayLike, many: npt.ArrayLike = 1) -> float:
     """Return (Σ |r|)² / Σ r²: the number of units that differ, if all did so by the same amount."""
-    squares = float(many @ parts**2)
-    return float(many @ np.abs(parts)) ** 2 / squares if squares else 0.0
+    r, times = np.broadcast_arrays(np.asarray(parts, dtype=np.float64), many)
+    squares = float(times @ r**2)
+    return float(times @ np.abs(r)) ** 2 / squares if squares else 0.0
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def with_room(
     high: npt.ArrayLike,
     *,
     units: npt.ArrayLike,
-    ends: tuple[float, float],
+    ends: tuple[float, float] | None,
     alpha: float = 0.05,
 ) -> tuple[FloatArray, FloatArray]:
     r"""Widen limits for rare units that differ by the whole scale, and were not drawn.
@@ -108,8 +108,8 @@ def with_room(
         Means over units and their limits; NaN if unknown.
     units : array_like of float
         The number of independent units K; infinite if no room is needed.
-    ends : (float, float)
-        The lowest and highest value of a unit.
+    ends : (float, float), optional
+        The lowest and highest value of a unit; None if there is none, and so no room.
     alpha : float
         1 − confidence level, in (0, 1).
 
@@ -134,6 +134,8 @@ def with_room(
     >>> float(low.round(3)), float(high.round(3))
     (-0.043, 0.043)
     """
+    if ends is None:
+        return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
     center = np.asarray(estimate, dtype=np.float64)
     z2 = float(scipy.special.ndtri(1 - check_alpha(alpha) / 2)) ** 2
     share = z2 / (z2 + np.asarray(units, dtype=np.float64))

@@ -178,18 +178,13 @@ def in_clusters(outcomes: Outcomes, counted: npt.NDArray[np.bool_]) -> FloatArra
     """Return the number of units of each pair, if all had as many of the counted patterns."""
     found = np.full(len(outcomes), np.inf)
     for place, (cells, many) in outcomes.clusters.items():
-        sizes = cells[:, counted].sum(axis=1).astype(np.float64)
-        found[place] = effective_number(sizes, many.astype(np.float64))
+        found[place] = effective_number(cells[:, counted].sum(axis=1), many)
     return found
 
 
 def sizes_of(tables: Sequence[UnitSums]) -> FloatArray:
     """Return the number of units of each table, if all had as many answers."""
-    found = [
-        effective_number((one.n_a + one.n_b).astype(np.float64), one.many.astype(np.float64))
-        for one in tables
-    ]
-    return np.array(found, dtype=np.float64)
+    return np.array([effective_number(one.n_a + one.n_b, one.many) for one in tables], dtype=float)
 
 
 def roomy(

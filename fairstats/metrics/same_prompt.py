@@ -127,12 +127,9 @@ def same_prompt(
     excess = share - same / (size_a * size_b)
     there = None if units is None else np.asarray(units)[counted]
     beyond = _over_units(excess, many, there, (-1.0, 1.0), alpha)
-    sizes = many if there is None else np.bincount(pd.factorize(there)[0], weights=many)
-    number = (
-        float(sizes.sum())
-        if there is None
-        else effective_number(sizes.astype(float), np.ones(len(sizes)))
-    )
+    number = float(many.sum())
+    if there is not None:
+        number = effective_number(np.bincount(pd.factorize(there)[0], weights=many))
     high = roomy(beyond, number, (-1.0, 1.0), alpha).ci_high
     return SamePrompt(
         _over_units(share, many, there, (0.0, 1.0), alpha), replace(beyond, ci_high=high)

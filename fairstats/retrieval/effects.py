@@ -262,8 +262,8 @@ class _Pairs:
         effect = _effect(part[whole], self.units[whole], self.alpha)
         found = estimate_proportion(count, n, alpha=self.alpha, design_effect=effect)
         found = replace(found, method=naming_effect(str(found.method), effect))
-        sizes = np.bincount(pd.factorize(self.units[whole])[0]).astype(np.float64)
-        units = effective_number(sizes, np.ones(len(sizes))) if len(sizes) < n else np.inf
+        sizes = np.bincount(pd.factorize(self.units[whole])[0])
+        units = effective_number(sizes) if len(sizes) < n else np.inf
         found = roomy(found, units, (0.0, 1.0), self.alpha)
         return {
             "estimate": float(found.estimate),

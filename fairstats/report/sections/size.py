@@ -192,13 +192,11 @@ def table(own: AnswerSet) -> Sequence[Shown]:
             "p": p_cell(pair.value(kind.test, "p_value")),
         }
     roomy = kind.numeric or own.clustered
-    more = [f"CI for equivalence:{ROOM}"] * roomy + ["Detectable: with 80% power"] * (
-        not kind.numeric
-    )
     caption = (
         "Size of the differences. Equivalent from: the smallest margin at which the pair counts as "
-        f"equivalent. {'. '.join(more)}"
+        "equivalent" + f". CI for equivalence:{ROOM}" * roomy
     )
+    caption += ". Detectable: with 80% power" * (not kind.numeric)
     words = {"inner": f"{level(2 * alpha)} CI", "unit": kind.unit}
     for name in _SIZES:
         # The odds ratio of clustered answers has no interval.
