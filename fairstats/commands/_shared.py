@@ -8,11 +8,12 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, partial, wraps
 from importlib.metadata import EntryPoint, entry_points
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.models import OptionInfo
@@ -35,31 +36,66 @@ if TYPE_CHECKING:
 
     from fairstats.benchmarks.declaration import Benchmark
 
-P = ParamSpec("P")
-R = TypeVar("R")
+AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
 
 
-def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
-    """Print an input's problems, one per line, and exit with 1."""
-    return exits_on_problems(1)(command)
+@dataclass(frozen=True)
+class Output:
+    """The options for how a table is printed."""
+
+    as_json: AsJson = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False
+
+    @property
+    def as_text(self) -> bool:
+        return not (self.as_json or self.as_csv)
 
 
-def exits_on_problems(code: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Print an input's problems, one per line, and exit with this code."""
-    return lambda command: _guarded(command, code)
+def says_what_is_wrong(command: Callable[..., Any], code: int = 1) -> Callable[..., Any]:
+    """Print an input's problems, one per line, and exit with this code.
 
+    A parameter that is a dataclass takes several options: one for each of its fields.
+    """
 
-def _guarded(command: Callable[P, R], code: int) -> Callable[P, R]:
     @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+    def run(**options: Any) -> Any:
         try:
-            return _run(command, code, *args, **kwargs)
+            return _run(command, code, _arguments(command, options))
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             # The exit code of shells for a program that SIGINT ended.
             raise typer.Exit(130) from None
 
+    run.__signature__ = signature(command).replace(parameters=[*_options(command)])  # type: ignore[attr-defined]
     return run
+
+
+def _is_group(parameter: Parameter) -> bool:
+    return is_dataclass(parameter.annotation)
+
+
+def _parameters(function: Callable[..., Any]) -> Iterable[Parameter]:
+    return signature(function, eval_str=True).parameters.values()
+
+
+def _options(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the parameters of a command, with the fields in the place of each dataclass."""
+    for one in _parameters(function):
+        if _is_group(one):
+            yield from _options(one.annotation)
+        else:
+            yield one.replace(kind=Parameter.KEYWORD_ONLY)
+
+
+def _arguments(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a command: its options, and dataclasses of them."""
+    made = {}
+    for one in _parameters(function):
+        if _is_group(one):
+            made[one.name] = one.annotation(**_arguments(one.annotation, options))
+        elif one.name in options:
+            made[one.name] = options[one.name]
+    return made
 
 
 def _show(others: Callable[..., None], message: Any, category: type[Warning], *rest: Any) -> None:
@@ -70,12 +106,12 @@ def _show(others: Callable[..., None], message: Any, category: type[Warning], *r
         others(message, category, *rest)
 
 
-def _run(command: Callable[P, R], code: int, /, *args: P.args, **kwargs: P.kwargs) -> R:
+def _run(command: Callable[..., Any], code: int, arguments: dict[str, Any]) -> Any:
     try:
         with warnings.catch_warnings(), naming_options(partial(_option, command)):
             warnings.simplefilter("always", Note)
             warnings.showwarning = partial(_show, warnings.showwarning)
-            return command(*args, **kwargs)
+            return command(**arguments)
     except InputError as error:
         print_problems(error.problems)
     except ModuleNotFoundError as error:
@@ -137,9 +173,9 @@ def _flag(command: Callable[..., Any], parameter: str) -> str | None:
 
     A parameter with several values may be an option that is given once for each, in the singular.
     """
-    hints = get_type_hints(command, include_extras=True)
+    annotations = {one.name: one.annotation for one in _options(command)}
     for name in (parameter, parameter.removesuffix("s")):
-        for info in get_args(hints.get(name)):
+        for info in get_args(annotations.get(name)):
             if isinstance(info, OptionInfo):
                 # In `Annotated`, the first name of an option is in the place of a default.
                 names = [str(name) for name in (info.default, *(info.param_decls or ()))]
@@ -149,18 +185,16 @@ def _flag(command: Callable[..., Any], parameter: str) -> str | None:
 
 
 def print_table(
-    table: Any, *, as_json: bool, as_csv: bool, show: Callable[[Any], None] | None = None
+    table: Any, output: Output = Output(), show: Callable[[Any], None] | None = None
 ) -> None:
     """Print a table as JSON or CSV, or as `show` does; by default with all of its columns."""
     from fairstats._lib.table_text import table_csv, table_json
     from fairstats.report import terminal
 
-    if as_json:
-        typer.echo(table_json(table), nl=False)
-    elif as_csv:
-        typer.echo(table_csv(table), nl=False)
-    else:
+    if output.as_text:
         (show or terminal.print_table)(table)
+    else:
+        typer.echo(table_json(table) if output.as_json else table_csv(table), nl=False)
 
 
 def with_basis(table: pd.DataFrame, known: Iterable[Benchmark], margin: float | None = None) -> Any:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._options import Alpha, AsCsv, AsJson, check_alpha
-from fairstats.commands._shared import print_table, says_what_is_wrong
+from fairstats.commands._options import Alpha
+from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,7 @@ def plan(
             "scores: means, means-equivalence."
         ),
     ],
+    *,
     discordant: Annotated[
         float | None,
         typer.Option(
@@ -89,15 +90,13 @@ def plan(
     power: Annotated[float, typer.Option(help="Power to reach.")] = 0.8,
     alpha: Alpha = 0.05,
     plot: Annotated[Path | None, typer.Option(help="SVG file to draw the power curve in.")] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
 ) -> None:
     """Plan how many items a test needs: print its power by number of items.
 
     The two models are assumed to be independent. They usually fail on the same items, which gives
     more power.
     """
-    check_alpha(alpha)
     given = {
         "discordant": discordant,
         "deviation": deviation,
@@ -119,7 +118,7 @@ def plan(
             raise
         remedy = "see `fairstats plan --help`"
         raise InputError([Problem("the plan", str(error), remedy)]) from None
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
     clusters = ""
     if cluster_size is not None:
         from fairstats.inference.power_means import units_of

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._options import (
-    Benchmarks,
-    Pairs,
-    Paths,
-    load_given,
-    typed_pairs,
-)
+from fairstats.commands._options import Benchmarks, Pairs, Paths, load_given, typed_pairs
 from fairstats.commands._shared import print_problems, read_trusted, says_what_is_wrong
 
 if TYPE_CHECKING:

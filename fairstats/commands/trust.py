@@ -11,16 +11,10 @@ import typer
 from fairstats._lib.formatting import listed
 from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.answers import MEMORY_LIMIT
-from fairstats.commands._options import (
-    AsCsv,
-    AsJson,
-    Benchmarks,
-    EngineName,
-    MemoryLimit,
-    Paths,
-    load_given,
-)
+from fairstats.commands._options import Benchmarks, EngineName, MemoryLimit, Paths, load_given
 from fairstats.commands._shared import (
+    AsJson,
+    Output,
     print_problems,
     print_table,
     read_trusted,
@@ -166,6 +160,7 @@ _COLUMNS = ["model", "strategy", "check", "value", "reference", "p_adjusted", "f
 @says_what_is_wrong
 def screen(
     paths: Paths,
+    *,
     against: Annotated[
         list[Path] | None,
         typer.Option(
@@ -176,8 +171,7 @@ def screen(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write the table to, as CSV, JSON and Markdown.")
     ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
     engine: EngineName = "pandas",
     memory_limit: MemoryLimit = MEMORY_LIMIT,
@@ -202,7 +196,7 @@ def screen(
     if out is not None:
         for path in write_screening(found, out):
             typer.echo(path, err=True)
-    print_table(table, as_json=as_json, as_csv=as_csv, show=_print_flagged)
+    print_table(table, output, _print_flagged)
     typer.echo(count_flags(table), err=True)
     if len(found.blocked):
         raise typer.Exit(1)
@@ -279,7 +273,7 @@ def attestations(
         entries_of(add_attestations(site, files or ())),
         columns=["kind", "release", "keyid", "created", "path"],
     )
-    print_table(found, as_json=as_json, as_csv=False)
+    print_table(found, Output(as_json))
 
 
 @commands.command()
@@ -347,7 +341,7 @@ def _named(option: str) -> tuple[str, str]:
 def _print(checked: CheckedTable) -> None:
     frame = checked.to_frame()[["row", "label", "n", "verdict", "note"]]
     frame = frame.assign(label=frame["label"].map(printable))
-    print_table(frame, as_json=False, as_csv=False)
+    print_table(frame)
     counts = frame["verdict"].value_counts(sort=False)
     typer.echo(", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
     for line in checked.power_lines():
