@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, keyword, wrong
+from fairstats._lib.problems import InputError, check_numbers, input_error, keyword, wrong
 from fairstats.asking.models import Ask, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import (
@@ -282,7 +282,7 @@ def _client(
     key = os.environ.get(known.key_variable, "").strip()
     if known.snapshot and not key:
         remedy = f"set it to the API key for {known.model}"
-        raise InputError([Problem(known.key_variable, "is not set", remedy)])
+        raise input_error(known.key_variable, "is not set", remedy)
     return make_client(
         known.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         key=key,

@@ -10,7 +10,14 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, keyword, path_in, wrong
+from fairstats._lib.problems import (
+    InputError,
+    check_numbers,
+    input_error,
+    keyword,
+    path_in,
+    wrong,
+)
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers
@@ -279,5 +286,4 @@ def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, 
         same = reply is not None and (reply.prompt_sha256, reply.text) == (prompt, raw)
         if tuple(slot) not in own or not (same or status == "error"):
             message = "already contains answers from a different campaign"
-            remedy = "delete or move the file, or write to another folder"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, "delete or move the file, or write to another folder")

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
@@ -87,7 +87,7 @@ def _shared(path: Path) -> dict[str, Any]:
     method = found(content, "detailed_evaluation_results.hash_algorithm")
     if method == "sha256" and is_there(stated) and stated != file_sha256(path):
         message = f"does not have the sha256 that {aggregate.name} states"
-        raise InputError([Problem(str(path), message, "use both files as they were written")])
+        raise input_error(path, message, "use both files as they were written")
     shared: dict[str, Any] = {}
     if isinstance(name := found(content, "model_info.name"), str):
         shared["model_name"] = name

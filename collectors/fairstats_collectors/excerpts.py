@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers
+from fairstats._lib.problems import InputError, Problem, check_numbers, input_error
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.item_prompts import Prompt, load_template
 from fairstats.benchmarks.declaration import Benchmark
@@ -129,19 +129,18 @@ def _check_file(
     if lacking:
         message = "the file does not contain the texts of the snippets"
         remedy = "use the file written by `fairstats rag retrieve`"
-        raise InputError([Problem(str(path), message, remedy, column=", ".join(lacking))])
+        raise input_error(path, message, remedy, column=", ".join(lacking))
     own = {"benchmark": benchmark.name, "benchmark_version": version}
     for column in (*own, "retriever"):
         names = rows[column].unique().tolist()
         if names != [own.get(column, names[0])]:
             message = "is for a different benchmark, or from several retrievers"
-            problem = Problem(str(path), message, _REMEDY, column=column, value=", ".join(names))
-            raise InputError([problem])
+            raise input_error(path, message, _REMEDY, column=column, value=", ".join(names))
     deepest = int(rows["rank"].max())
     if top_k > deepest:
         message = f"no list has {top_k} ranks"
         remedy = f"use {deepest} or fewer, or retrieve more snippets"
-        raise InputError([Problem(str(path), message, remedy, column="rank", value=str(deepest))])
+        raise input_error(path, message, remedy, column="rank", value=str(deepest))
 
 
 def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Benchmark) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.records import Paths, Record, importable_files, json_value
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
@@ -83,7 +83,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     if isinstance(value, list):
         return _of_predictions(path, value, mapped.benchmark)
     message = f"is neither HELM's {STATE} nor its {PREDICTIONS}"
-    raise InputError([Problem(str(path), message, "give one of these, or the folder of a run")])
+    raise input_error(path, message, "give one of these, or the folder of a run")
 
 
 def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> list[Record]:
@@ -142,7 +142,7 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
     beside = path.with_name(_INSTANCES)
     if not beside.is_file():
         message = f"needs {_INSTANCES}, with the items, in the same folder"
-        raise InputError([Problem(str(path), message, "put both files of the run in one folder")])
+        raise input_error(path, message, "put both files of the run in one folder")
     listed = json_value(beside)
     instances = {
         _key(instance.get("id"), instance): instance

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.records import (
     SEPARATORS,
     NoValue,
@@ -140,7 +140,7 @@ def _table_records(path: Path, sheet: str | None = None) -> Sequence[Record]:
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(one, dict) for one in listed):
             remedy = "give an object for each answer, or a list of such objects"
-            raise InputError([Problem(str(path), "is not a JSON object", remedy)])
+            raise input_error(path, "is not a JSON object", remedy)
         return [Record(row, fields) for row, fields in enumerate(listed, start=1)]
     if path.suffix.lower() == ".xlsx":
         return xlsx_records(path, sheet)

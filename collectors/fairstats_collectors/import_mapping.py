@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypedDict
 
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault
 from fairstats._lib.untrusted_files import REPORTED_LINES, read_json_lines
@@ -247,7 +247,7 @@ class Mapped:
                 message = f"is an answer to two groups of {one.attribute}"
                 remedy = "correct `where` of the variants: each group needs answers of its own"
                 place: dict[str, Any] = {"row": record.row, "column": "group", "value": one.group}
-                raise InputError([Problem(record.path or str(path), message, remedy, **place)])
+                raise input_error(record.path or str(path), message, remedy, **place)
         variants = [{"attribute": name, "group": group} for name, group in found.items()]
         return [replace(record, fields=record.fields | one) for one in variants]
 
@@ -526,7 +526,7 @@ def refuse_others(
     ]
     if refused:
         message = f"does not accept {', '.join(refused)}"
-        raise InputError([Problem(layout, message, "remove it, or use the importer `table`")])
+        raise input_error(layout, message, "remove it, or use the importer `table`")
 
 
 def constant(column: str) -> str:

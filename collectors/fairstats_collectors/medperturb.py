@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.records import Record, csv_records, importable_files
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
@@ -102,7 +102,7 @@ def _texts(path: str | os.PathLike[str]) -> list[Record]:
     (file,) = importable_files(path, declared.find, (".csv",))
     records = csv_records(file)
     if not records:
-        raise InputError([Problem(str(file), "the file is empty", _AS_RELEASED)])
+        raise input_error(file, "the file is empty", _AS_RELEASED)
     named = [f"{name}_{number}" for name in ("Clinician", "Duration") for number in CLINICIANS]
     lacking = [name for name in (*named, *_DECIDED) if name not in records[0].fields]
     if lacking:

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.problems import InputError, Note, Problem, input_error
 from fairstats._lib.records import Paths, Record, importable_files, json_value
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
@@ -108,9 +108,9 @@ def _reply(path: Path) -> str | None:
     """Return the reply of a file; None if the authors received none."""
     replies = json_value(path)
     if not isinstance(replies, list):
-        raise InputError([Problem(str(path), "is not a list of replies", _AS_RELEASED)])
+        raise input_error(path, "is not a list of replies", _AS_RELEASED)
     if len(replies) > 1 or not all(isinstance(reply, str) for reply in replies):
-        raise InputError([Problem(str(path), "is not a list of one reply", _AS_RELEASED)])
+        raise input_error(path, "is not a list of one reply", _AS_RELEASED)
     return replies[0] if replies else None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
@@ -198,7 +198,7 @@ def reparse(
     if inside or any(folder in path.parents for path in files):
         # Reading one folder would also read the other, and find each answer twice.
         message = "contains the answers to read, or is in their folder"
-        raise InputError([Problem(str(out), message, "choose a separate folder")])
+        raise input_error(out, message, "choose a separate folder")
     reparsed = reparse_answers(
         read_answers(source), benchmarks=benchmarks, items=items, letters_only=letters_only
     )
@@ -229,9 +229,9 @@ def _options(
             f"give {keyword('items')}, a JSON Lines file with item_id and options, or parse "
             f"letters only with {keyword('letters_only', True)}"
         )
-        raise InputError([Problem(str(benchmark.path), message, remedy)])
+        raise input_error(benchmark.path, message, remedy)
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check the path")])
+        raise input_error(path, "no such file", "check the path")
     found: dict[str, dict[str, str]] = {}
     problems = []
     for number, row in enumerate(read_json_lines(path), start=1):

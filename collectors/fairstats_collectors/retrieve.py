@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairstats._lib.problems import InputError, Problem, keyword, wrong
+from fairstats._lib.problems import input_error, keyword, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import RETRIEVALS_SUFFIX
 from fairstats.benchmarks.declaration import Benchmark
@@ -335,11 +335,10 @@ def _write(rows: pd.DataFrame, path: Path, corpus: Path) -> Path:
     if rows.empty:
         message = "no snippet shares any word with a vignette"
         remedy = f"use another corpus, or {keyword('retriever', 'dense')}"
-        raise InputError([Problem(str(corpus), message, remedy)])
+        raise input_error(corpus, message, remedy)
     if path.exists():
         if read_retrievals(path).equals(check_retrievals(rows, path=str(path))):
             return path
         message = "already exists with different retrievals"
-        remedy = f"give another {keyword('name')}, or remove the file"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, f"give another {keyword('name')}, or remove the file")
     return write_retrievals(rows, path)

@@ -129,10 +129,24 @@ def _python(value: object) -> str:
     return "..." if value is ... else repr(value)
 
 
+def input_error(
+    path: str | os.PathLike[str],
+    message: str,
+    remedy: str,
+    *,
+    row: int | None = None,
+    column: str | None = None,
+    value: str | None = None,
+) -> InputError:
+    """Return the error for an input with one `Problem`."""
+    name = os.fspath(path)
+    return InputError([Problem(name, message, remedy, row=row, column=column, value=value)])
+
+
 def wrong(name: str, message: str, remedy: str, *, value: object = ...) -> InputError:
     """Return the error for a parameter, and its value if that helps."""
     given = parameter(name) if value is ... else keyword(name, value)
-    return InputError([Problem(given, message, remedy)])
+    return input_error(given, message, remedy)
 
 
 def path_in(out: Path, name: str) -> Path:

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
+from fairstats._lib.problems import InputError, Note, Problem, first_of, input_error, keyword
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
     json_objects,
@@ -179,8 +179,7 @@ def json_value(path: Path, *, unicode: bool = True) -> Any:
         return parse(file.content.decode("utf-8-sig"))
     except ValueError as error:
         message = f"not UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
-        problem = Problem(str(path), message, "use the file as it was written")
-        raise InputError([problem]) from None
+        raise input_error(path, message, "use the file as it was written") from None
 
 
 def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
@@ -278,14 +277,13 @@ def workbook(
             unpacked = sum(entry.file_size for entry in packed.infolist())
             tags = _tags(packed) if unpacked <= max_unpacked and max_tags < math.inf else 0
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-        problem = Problem(str(path), f"is not a workbook ({error})", "save it as .xlsx again")
-        raise InputError([problem]) from None
+        raise input_error(path, f"is not a workbook ({error})", "save it as .xlsx again") from None
     if unpacked > max_unpacked or tags > max_tags:
         message = f"unpacks to {unpacked:,} bytes; the limit is {max_unpacked:,}"
         if unpacked <= max_unpacked:
             held = f"{tags:,} tags and attributes; the limit is {max_tags:,}"
             message = f"has too many cells ({held})"
-        raise InputError([Problem(str(path), message, "save its sheets as CSV files")])
+        raise input_error(path, message, "save its sheets as CSV files")
     try:
         book = openpyxl.load_workbook(
             path, read_only=True, data_only=not formulas, keep_links=False
@@ -299,7 +297,7 @@ def workbook(
     # A file from others can have any error, and openpyxl has no common exception for them.
     except Exception as error:
         message = f"is not a readable workbook ({type(error).__name__}: {error})"
-        raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
+        raise input_error(path, message, "save it as .xlsx again") from None
 
 
 def _tags(packed: zipfile.ZipFile) -> int:
@@ -337,7 +335,7 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
         first, *others = sheets
         if sheet_name is not None and sheet_name not in sheets:
             message, remedy = f"has no sheet {sheet_name!r}", f"use one of {first_of([*sheets], 8)}"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, remedy)
         if sheet_name is None and others:
             unread = first_of([*map(repr, others)])
             message = f"{path}: only the sheet {first!r} is read, not {unread}; choose another "
@@ -345,8 +343,7 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
         sheet = sheets[sheet_name or first]
         if sheet.sheet_state != "visible":
             message = f"its sheet {sheet.title!r} is hidden"
-            remedy = "delete it, or unhide it if it has the answers"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, "delete it, or unhide it if it has the answers")
         # A sheet's declared size may be wrong.
         sheet.reset_dimensions()
         hidden = hidden_rows(sheet)
@@ -363,11 +360,11 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
             if not records and _below_title(cells, columns):
                 message = "has values in columns that the header does not name"
                 remedy = f"delete the rows above the header; {_ONE_ROW}"
-                raise InputError([Problem(str(path), message, remedy, row=number)])
+                raise input_error(path, message, remedy, row=number)
             characters += sum(len(v) for v in fields.values() if isinstance(v, str))
             if number > _LAST_ROW or len(records) >= MAX_ROWS or characters > MAX_CHARACTERS:
                 message = f"has more than {MAX_ROWS:,} rows or {MAX_CHARACTERS:,} characters"
-                raise InputError([Problem(str(path), message, "split it into several files")])
+                raise input_error(path, message, "split it into several files")
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
     if unseen := [one.row for one in records if one.row in hidden]:
@@ -400,8 +397,7 @@ def hidden_rows(sheet: Any) -> set[int]:
 
 def _check_columns(path: Path, names: list[str]) -> None:
     if len(names) > MAX_COLUMNS:
-        message = f"has {len(names):,} columns"
-        raise InputError([Problem(str(path), message, f"use at most {MAX_COLUMNS}")])
+        raise input_error(path, f"has {len(names):,} columns", f"use at most {MAX_COLUMNS}")
     _refuse_repeated(path, names)
 
 

@@ -16,13 +16,14 @@ import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 
 #: Maximum size of a file, and of a text file: each byte of text takes several bytes of memory.
 MAX_FILE_BYTES = 2**30
@@ -123,10 +124,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
         return path
     limit = MAX_FILE_BYTES if most is None else most
     name = os.fspath(path)
-
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(name, message, remedy)])
-
+    wrong = partial(input_error, name)
     try:
         # Do not wait for a writer if the file is a pipe.
         opened = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
@@ -167,8 +165,7 @@ def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
     try:
         return file.content.decode()
     except UnicodeDecodeError as error:
-        problem = Problem(str(file), f"not UTF-8 text ({error})", "save it as UTF-8")
-        raise InputError([problem]) from None
+        raise input_error(file, f"not UTF-8 text ({error})", "save it as UTF-8") from None
 
 
 def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
@@ -196,10 +193,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
         If the name is not text, is absolute, is outside the folder, or does not belong to a regular
         file.
     """
-
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
-
+    wrong = partial(input_error, path, column=key, value=str(name))
     remedy = "put the file in the same folder as this one, and write only its name"
     if not isinstance(name, str) or not name.strip() or "\0" in name:
         raise wrong("is not a file name", remedy)
@@ -235,7 +229,7 @@ def refuse_long_lines(file: FileBytes) -> None:
     for start in range(0, len(content) - step, step):
         if content.find(b"\n", start, start + step) < 0:
             message = f"a line is longer than {step:,} bytes"
-            raise InputError([Problem(str(file), message, "write one row per line")])
+            raise input_error(file, message, "write one row per line")
 
 
 def too_much_text(file: FileBytes) -> Problem:
@@ -330,9 +324,9 @@ def checked(
         more = f", and {counted(len(others), 'other field')}" if others else ""
         why = f"{message} ({said[:1].lower()}{said[1:]}{more})"
         column = ".".join(str(step)[:80] for step in first["loc"]) or None
-        raise InputError([Problem(os.fspath(path), why, remedy, column=column)]) from None
+        raise input_error(path, why, remedy, column=column) from None
     except ValueError as error:
-        raise InputError([Problem(os.fspath(path), f"{message} ({error})", remedy)]) from None
+        raise input_error(path, f"{message} ({error})", remedy) from None
 
 
 def parse_unicode(text: str) -> Any:

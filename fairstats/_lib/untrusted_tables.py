@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib import untrusted_files as limits
-from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.problems import InputError, Note, Problem, input_error
 from fairstats._lib.untrusted_files import (
     REPORTED_LINES,
     SPLIT,
@@ -192,10 +192,9 @@ def _named_damage(file: FileBytes) -> Iterator[None]:
         raise
     # Damaged pages raise errors of every kind.
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, IndexError) as error:
-        problem = Problem(
-            str(file), f"is not a parquet file ({error})", "write it as parquet again"
-        )
-        raise InputError([problem]) from None
+        raise input_error(
+            file, f"is not a parquet file ({error})", "write it as parquet again"
+        ) from None
 
 
 def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Table:
@@ -395,4 +394,4 @@ def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:
 def _refuse_wide(path: str, columns: int) -> None:
     if columns > limits.MAX_COLUMNS:
         message = f"has {columns:,} columns, more than {limits.MAX_COLUMNS}"
-        raise InputError([Problem(path, message, "keep the columns that are needed")])
+        raise input_error(path, message, "keep the columns that are needed")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.memo import Memo
-from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.problems import InputError, Note, Problem, input_error
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
@@ -280,9 +280,7 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
         nulls = (nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names)
         row = frame.select(*nulls, rows=nw.len()).collect().to_pandas().iloc[0].to_dict()
     if row["rows"] == 0:
-        raise InputError(
-            [Problem("<answers>", "the table has no rows", "check the path or filter")]
-        )
+        raise input_error("<answers>", "the table has no rows", "check the path or filter")
     problems = [
         Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
         for name in names
@@ -300,8 +298,7 @@ def _refuse_parts_of_samples(frame: nw.LazyFrame[Any]) -> None:
     parts = [x for x in numbers if not (x.isdigit() if isinstance(x, str) else x == int(x))]
     if parts:
         message, remedy = "is not a whole number", "number the samples from 0"
-        value = str(min(parts))
-        raise InputError([Problem("<answers>", message, remedy, column="sample", value=value)])
+        raise input_error("<answers>", message, remedy, column="sample", value=str(min(parts)))
 
 
 def _refuse_absent_keys(benchmarks: Mapping[str, Benchmark]) -> None:

@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, parameter, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, parameter, wrong
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
@@ -153,7 +153,7 @@ def engine_problems(engine: Engine) -> Iterator[None]:
         elif "JAVA_GATEWAY" in said:
             said = "Spark did not start"
             remedy = "install a Java version that Spark supports and set JAVA_HOME"
-        raise InputError([Problem(engine, said, remedy)]) from error
+        raise input_error(engine, said, remedy) from error
 
 
 def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
@@ -197,21 +197,19 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
 
     if path.suffix.lower() != ".parquet":
         remedy = "use pandas, or convert the file: write_answers(read_answers(...), ...)"
-        raise InputError([Problem(str(path), f"{engine} reads only parquet", remedy)])
+        raise input_error(path, f"{engine} reads only parquet", remedy)
     if not path.is_file():
         # Opening a pipe would wait for a writer.
-        message, remedy = "is not a regular file", "copy its content into a file"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, "is not a regular file", "copy its content into a file")
     try:
         # Use ParquetFile: read_schema would interpret the path as a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
             return file.schema_arrow
     # A column name that is not UTF-8 raises a ValueError.
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        problem = Problem(
-            str(path), f"is not a parquet file ({error})", "write it as parquet again"
-        )
-        raise InputError([problem]) from None
+        raise input_error(
+            path, f"is not a parquet file ({error})", "write it as parquet again"
+        ) from None
 
 
 def _folder_columns(path: Path) -> list[tuple[str, str]]:
@@ -330,8 +328,9 @@ def _pyspark() -> Any:
         import pyspark.errors
         import pyspark.sql.functions
     except ImportError:
-        problem = Problem("spark", "pyspark is not installed", "`pip install fairstats[spark]`")
-        raise InputError([problem]) from None
+        raise input_error(
+            "spark", "pyspark is not installed", "`pip install fairstats[spark]`"
+        ) from None
     return pyspark
 
 
@@ -361,8 +360,7 @@ def check_values(answers: Any) -> None:
     of_items = [name for name in ("item_id", "cluster") if name in columns]
     kinds = distinct(frame, [name for name in columns if name not in (*of_items, "sample")])
     if kinds.empty:
-        remedy = "collect or import it again"
-        raise InputError([Problem("<answers>", "the table has no rows", remedy)])
+        raise input_error("<answers>", "the table has no rows", "collect or import it again")
     items = distinct(frame, of_items)
     least = frame.select(nw.col("sample").min()).collect().to_pandas()
     # Check items and samples in separate rows, with valid values in the other columns. Combined

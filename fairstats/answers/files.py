@@ -16,7 +16,7 @@ import pandas as pd
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
@@ -261,9 +261,7 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     """
     path = Path(path)
     if path.suffix != ".parquet":
-        raise InputError(
-            [Problem(str(path), "must be a .parquet file", "end the name in .parquet")]
-        )
+        raise input_error(path, "must be a .parquet file", "end the name in .parquet")
     refuse_unreadable(answers, str(path))
     return write_parquet(check_answers(answers, path=str(path)), path)
 
@@ -485,5 +483,5 @@ def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
         remedy = f"give a file that ends in one of {', '.join(SUFFIXES)}"
-        raise InputError([Problem(os.fspath(path), "no such file", remedy)])
+        raise input_error(path, "no such file", remedy)
     return readers[suffix](path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, wrong
 from fairstats.answers.schema import ANSWER_LENGTH, ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers
 
@@ -62,7 +62,7 @@ def complete_answers(
         raise InputError(problems)
     if "benchmark" not in table and benchmark is None:
         message, remedy = "is not in the table", f"add it, or give {keyword('benchmark')}"
-        raise InputError([Problem(source, message, remedy, column="benchmark")])
+        raise input_error(source, message, remedy, column="benchmark")
     defaults = {
         "benchmark": benchmark,
         "benchmark_version": "1",

@@ -21,7 +21,7 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.table_schemas import MOST_SHOWN
 from fairstats._lib.untrusted_tables import repeated_columns
@@ -77,7 +77,7 @@ def check_answers(
     if problems:
         raise InputError(problems)
     if frame.empty:
-        raise InputError([Problem(path, "the table has no rows", "collect or import it again")])
+        raise input_error(path, "the table has no rows", "collect or import it again")
     parts: list[pd.DataFrame] = []
     problems = []
     for start in range(0, len(frame), _PART_ROWS):

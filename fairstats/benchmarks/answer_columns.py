@@ -9,7 +9,7 @@ from itertools import product
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import first_of, input_error
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
@@ -350,7 +350,7 @@ def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
         message = f"the columns {first_of([first, f'{lefts[1]}{mark}{rights[1]}'])} and others vary"
         message += " in two parts, and it is not clear which is the group"
         remedy = f'give --wide "{{model}}{mark}{{group}}" or --wide "{{group}}{mark}{{model}}"'
-        raise InputError([Problem(source, message, remedy)])
+        raise input_error(source, message, remedy)
     if by_left * len(rights) > by_right * len(lefts):
         return [Column(left + mark, right, "") for left in lefts for right in rights]
     return [Column("", left, mark + right) for left in lefts for right in rights]
@@ -410,7 +410,7 @@ def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, li
         message = f"the columns vary before and after the group: {first_of(befores)} and "
         message += first_of(afters)
         remedy = 'give a template such as --wide "{model}_{group}_answer"'
-        raise InputError([Problem(source, message, remedy)])
+        raise input_error(source, message, remedy)
     if len(frames) == 1:
         before, after = frames[0]
         if len(before) > 1 and _MODELS.search(before):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
+from fairstats._lib.problems import InputError, Note, Problem, first_of, input_error, keyword
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
@@ -178,7 +178,7 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     if len(texts) == 1:
         message = f"has only one answer, {texts[0]!r}, so no kind can be proposed"
         remedy = "give answers of more items or models, or write the file by hand"
-        raise InputError([Problem(source, message, remedy, column="answer")])
+        raise input_error(source, message, remedy, column="answer")
     about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
     letters = bool(texts) and all(re.fullmatch("[A-Z]", text) for text in texts)
     if letters and keyed and ("A" in texts or max(texts) <= _LAST_LETTER):
@@ -202,12 +202,12 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         shown = first_of([repr(text) for text in texts if is_odd_number(text)])
         message = f"has numbers with a unit, a comma or a percent sign ({shown})"
         remedy = "write numbers with a decimal point and without units and signs"
-        raise InputError([Problem(source, message, remedy, column="answer")])
+        raise input_error(source, message, remedy, column="answer")
     if not 1 < len(texts) <= MOST_WORDS:
         shown = first_of([repr(text) for text in texts]) or "none"
         message = f"has {len(texts)} different short texts ({shown}), which are no options"
         remedy = f"use 2 to {MOST_WORDS} options or numbers; map answer to the column with these"
-        raise InputError([Problem(source, message, remedy, column="answer")])
+        raise input_error(source, message, remedy, column="answer")
     if keyed:
         options = sorted(texts)
         of = f"The options in the answers and keys.{note}{_order(options)}"

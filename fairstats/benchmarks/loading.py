@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.safe_names import essential_letters
 from fairstats._lib.toml_files import (
     Fault,
@@ -275,7 +275,7 @@ def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
         file = path.parent / str(name)
         if Path(str(name)).name != name or file.is_symlink() or not file.is_file():
             message, remedy = "is not a regular file in the same folder", "give the name of one"
-            raise InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
+            raise input_error(path, message, remedy, column=key, value=str(name))
 
 
 def builtin_benchmarks() -> dict[str, Path]:
@@ -323,7 +323,7 @@ def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str
         if first is not benchmark and first.sha256 != benchmark.sha256:
             message = f"has the name of {first.path}, but a different declaration"
             place = {"column": "name", "value": benchmark.name}
-            raise InputError([Problem(str(benchmark.path), message, "give only one", **place)])
+            raise input_error(benchmark.path, message, "give only one", **place)
     return found
 
 
@@ -366,7 +366,7 @@ def _known_names() -> dict[str, Path]:
 
 
 def _no_such_benchmark(name: str, remedy: str) -> InputError:
-    return InputError([Problem(name, "no such benchmark", remedy)])
+    return input_error(name, "no such benchmark", remedy)
 
 
 def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
@@ -532,9 +532,7 @@ def _records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_Item]:
     """Return the items that a file lists, with their keys and clusters if it has them."""
 
-    def wrong(message: str, remedy: str, **place: Any) -> InputError:
-        return InputError([Problem(str(path), message, remedy, **place)])
-
+    wrong = partial(input_error, path)
     # A device or a pipe might never end.
     if not path.is_file():
         raise wrong("no such file", "correct keys_file or items_file")
@@ -563,8 +561,8 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
                 raise wrong("must be text", remedies[column], row=number, column=column)
         item = str(row["item_id"])
         if item in found:
-            place = {"row": number, "column": "item_id", "value": item}
-            raise wrong("the item appears twice", "drop one", **place)
+            message = "the item appears twice"
+            raise wrong(message, "drop one", row=number, column="item_id", value=item)
         given = row.get("answer_key")
         key = f"{given:.15g}" if type(given) is float else None if given is None else str(given)
         found[item] = _Item(item, key, str(row[str(cluster)]) if clustered else None)

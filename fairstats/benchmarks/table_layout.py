@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, input_error
 from fairstats.benchmarks.answer_columns import (
     ATTRIBUTES,
     Column,
@@ -243,7 +243,7 @@ def _item_column(table: pd.DataFrame, names: Sequence[str], source: str, *, uniq
         return found[0]
     message = "no column is recognised as the items' identifier"
     remedy = f"give it with --map item_id=COLUMN; the columns are {first_of(names, 12)}"
-    raise InputError([Problem(source, message, remedy, column="item_id")])
+    raise input_error(source, message, remedy, column="item_id")
 
 
 def _group_columns(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -264,7 +264,7 @@ def _one_or_two_groups(table: pd.DataFrame, names: Sequence[str], source: str) -
         "answers of each group in a column of its own, give --wide GROUP=COLUMN,GROUP=COLUMN; "
         f"the columns are {first_of(names, 12)}"
     )
-    raise InputError([Problem(source, message, remedy, column="group")])
+    raise input_error(source, message, remedy, column="group")
 
 
 def _attribute(groups: Sequence[str]) -> str:
@@ -297,7 +297,7 @@ def _long(
                 "give it with --map answer=COLUMN, or columns of several models with a template "
                 f'such as --wide "{{model}}_answer"; the columns are {first_of(names, 12)}'
             )
-            raise InputError([Problem(source, message, remedy, column="answer")])
+            raise input_error(source, message, remedy, column="answer")
         found["answer" if is_short(table[there[0]]) else "answer_raw"] = there[0]
     if "item_id" not in given:
         rest = _rest(names, found, groups)

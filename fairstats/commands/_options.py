@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, parameter, printable
+from fairstats._lib.problems import input_error, parameter, printable
 from fairstats.answers import Engine
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.commands._shared import plugin, plugins
@@ -106,7 +106,7 @@ def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
 
 def check_parquet(out: Path | None) -> None:
     if out is not None and out.suffix != ".parquet":
-        raise InputError([Problem(str(out), "must be a .parquet file", "end the name in .parquet")])
+        raise input_error(out, "must be a .parquet file", "end the name in .parquet")
 
 
 def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
@@ -115,10 +115,9 @@ def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            message = f"must be NAME=VALUE, not {text!r}"
-            raise InputError([Problem(option, message, "give both parts")])
+            raise input_error(option, f"must be NAME=VALUE, not {text!r}", "give both parts")
         if name in pairs:
-            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+            raise input_error(option, "is given twice", "keep one", value=name)
         pairs[name] = value
     return pairs
 
@@ -201,7 +200,7 @@ def read_price(text: str) -> tuple[float, float]:
         prompt = completion = -1.0
     if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
         remedy = "write the dollars per million tokens of prompt and of completion, e.g. 2,8"
-        raise InputError([Problem("--price", f"{text!r} is not a price", remedy)])
+        raise input_error("--price", f"{text!r} is not a price", remedy)
     return prompt, completion
 
 
@@ -287,7 +286,7 @@ def import_files(
         importer = partial(plugin("fairstats.importers", "table"), layout=layout)
     else:
         remedy = f"use one of: {layouts()}, or the .toml file of a mapping"
-        raise InputError([Problem(layout, "is not a known format", remedy)])
+        raise input_error(layout, "is not a known format", remedy)
     given = table.arguments()
     given["constants"] = {k: v for k, v in facts.items() if v} | given["constants"]
     return importer(files, benchmark=benchmark, **given, **more)
@@ -322,12 +321,11 @@ class Source:
             if given:
                 options = ", ".join(map(parameter, given))
                 remedy = "name the format of the files with --from, or remove it"
-                raise InputError([Problem(options, "is used only with --from", remedy)])
+                raise input_error(options, "is used only with --from", remedy)
             return read(paths)
         if benchmarks and len(benchmarks) > 1:
             message = "is given several times with --from"
-            remedy = "give the one that the files belong to"
-            raise InputError([Problem("--benchmark", message, remedy)])
+            raise input_error("--benchmark", message, "give the one that the files belong to")
         benchmark = benchmarks[0] if benchmarks else None
         return import_files(self.from_, paths, benchmark, facts, self.table)
 
@@ -340,11 +338,9 @@ def _values(texts: Pairs) -> dict[str, dict[str, str]]:
         theirs, equals, ours = pair.rpartition("=")
         if not (column and colon and theirs and equals):
             remedy = "write it like group:W=white"
-            raise InputError(
-                [Problem("--values", "must be COLUMN:THEIRS=OURS", remedy, value=text)]
-            )
+            raise input_error("--values", "must be COLUMN:THEIRS=OURS", remedy, value=text)
         if theirs in meant.setdefault(column, {}):
-            raise InputError([Problem("--values", "is given twice", "keep one", value=text)])
+            raise input_error("--values", "is given twice", "keep one", value=text)
         meant[column][theirs] = ours
     return meant
 
@@ -371,10 +367,10 @@ def _wide(texts: Pairs) -> dict[str, str]:
             attribute = prefix if colon else attribute
             if not (group and equals and column):
                 remedy = "write it like white=ColumnA,black=ColumnB"
-                raise InputError([Problem("--wide", "must be GROUP=COLUMN", remedy, value=pair)])
+                raise input_error("--wide", "must be GROUP=COLUMN", remedy, value=pair)
             full = f"{attribute}:{group}" if attribute else group
             if full in groups:
                 message = "the group is given twice"
-                raise InputError([Problem("--wide", message, "give it one column", value=full)])
+                raise input_error("--wide", message, "give it one column", value=full)
             groups[full] = column
     return groups

@@ -27,6 +27,7 @@ from fairstats._lib.problems import (
     Problem,
     RenderError,
     in_lines,
+    input_error,
     naming_options,
     printable,
 )
@@ -235,7 +236,7 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
     if name not in found:
         kind = group.removeprefix("fairstats.").replace("_", " ")
         remedy = f"use one of: {', '.join(found)}" if found else "install one"
-        raise InputError([Problem(name, f"is not one of the installed {kind}", remedy)])
+        raise input_error(name, f"is not one of the installed {kind}", remedy)
     loaded: Callable[..., Any] = found[name].load()
     return loaded
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, in_lines, printable
+from fairstats._lib.problems import InputError, in_lines, input_error, printable
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.benchmarks.declaration import ComparisonPolicy, MissingPolicy
 from fairstats.commands._options import (
@@ -90,7 +90,7 @@ def analyze(
     with engine_problems(engine):
         if source.from_ is not None and engine != "pandas":
             remedy = "remove --engine, or use `fairstats import` first"
-            raise InputError([Problem("--from", f"cannot use {engine}", remedy)])
+            raise input_error("--from", f"cannot use {engine}", remedy)
         scan = partial(scan_answers, engine=engine, memory_limit=memory_limit)
         answers = source.read(paths, benchmark, scan)
         if engine == "pandas":
@@ -101,7 +101,7 @@ def analyze(
     try:
         estimates = rows_with(estimates, "attribute", attribute or None)
     except ValueError as error:
-        raise InputError([Problem("--attribute", str(error), "correct it")]) from None
+        raise input_error("--attribute", str(error), "correct it") from None
     if out is not None:
         from fairstats.answers.files import write_parquet
 
@@ -122,7 +122,7 @@ def _check_margin(margin: float | None, benchmarks: Iterable[Benchmark]) -> None
             if benchmark.kind.numeric:
                 remedy = f"give {benchmark.kind.unit}"
             message = f"must be between 0 and {benchmark.span:g}"
-            raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
+            raise input_error("--margin", message, remedy, value=f"{margin:g}")
 
 
 @commands.command()
@@ -194,7 +194,7 @@ def compare(
             "name another model, --new-strategy or --new-version. Give snapshots under one name "
             "with --old-snapshot and --new-snapshot"
         )
-        raise InputError([Problem("--new", "are the answers of --old", remedy, value=new)])
+        raise input_error("--new", "are the answers of --old", remedy, value=new)
     known = load_given(benchmark)
     # The table names the models.
     same_name = old == new and old_snapshot != new_snapshot
@@ -276,10 +276,9 @@ def rank(
 
     known = load_given(benchmark)
     if missing == "bounds":
-        problem = Problem(
+        raise input_error(
             "--missing", "bounds gives no single estimate to rank by", "choose another policy"
         )
-        raise InputError([problem])
     try:
         with engine_problems(engine):
             answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
@@ -293,7 +292,7 @@ def rank(
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError([Problem("--metric", str(error), "correct it")]) from None
+        raise input_error("--metric", str(error), "correct it") from None
     table = ranking.differences if pairs else ranking.ranks
     if output.as_text:
         # It is part of the note.
@@ -320,12 +319,11 @@ def _limits(
     limits = {metric: value} if value is not None else {}
     for name, text in typed_pairs(option, given).items():
         if name in limits:
-            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+            raise input_error(option, "is given twice", "keep one", value=name)
         try:
             limits[name] = float(text)
         except ValueError:
-            problem = Problem(option, "is not a number", "give e.g. 0.05", value=text)
-            raise InputError([problem]) from None
+            raise input_error(option, "is not a number", "give e.g. 0.05", value=text) from None
     return limits
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Note, Problem, first_of, printable
+from fairstats._lib.problems import InputError, Note, first_of, input_error, printable
 from fairstats.commands._options import TableOptions, import_files, typed_pairs
 from fairstats.commands._shared import print_problems, says_what_is_wrong
 
@@ -67,8 +67,7 @@ def init(
     from fairstats.benchmarks.table_layout import Layout
 
     if out is not None and out.suffix != ".toml":
-        problem = Problem("--out", "must be a .toml file", "end the name in .toml", value=str(out))
-        raise InputError([problem])
+        raise input_error("--out", "must be a .toml file", "end the name in .toml", value=str(out))
     is_table = any(vars(options).values()) or not any(
         p.is_dir() or p.suffix == ".parquet" for p in paths
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from fairstats._lib.formatting import align
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, input_error
 from fairstats.commands._options import (
     Adjust,
     Alpha,
@@ -172,7 +172,7 @@ def specifications(
     for value in margin or ():
         if not 0 < value < 1:
             remedy = "give a share between 0 and 1, e.g. 0.02 for 2 points"
-            raise InputError([Problem("--margin", f"{value:g} is out of range", remedy)])
+            raise input_error("--margin", f"{value:g} is out of range", remedy)
     check_parquet(out)
     known = load_given(benchmark)
     table = specification_curve(
@@ -246,13 +246,13 @@ def levels(
     for name, value in typed_pairs("--where", where).items():
         if name not in table:
             remedy = f"choose from: {', '.join(map(str, table.columns))}"
-            raise InputError([Problem("--where", "there is no such column", remedy, value=name)])
+            raise input_error("--where", "there is no such column", remedy, value=name)
         table = table[table[name].astype(str) == value]
     if column is None:
         used = [*(item or ["item_id"]), score]
         several = [name for name in table if name not in used and table[name].nunique() > 1]
         remedy = f"choose from: {', '.join(map(str, several)) or 'none'}"
-        raise InputError([Problem("--column", "is missing", remedy)])
+        raise input_error("--column", "is missing", remedy)
     try:
         found = compare_levels(
             table,
@@ -271,7 +271,7 @@ def levels(
         if isinstance(error, InputError):
             raise
         remedy = "see `fairstats explore levels --help`"
-        raise InputError([Problem("the comparison", str(error), remedy)]) from None
+        raise input_error("the comparison", str(error), remedy) from None
     if disagreements is not None:
         print_table(found.disagreements(top=disagreements), output, _show)
     else:

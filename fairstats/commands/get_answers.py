@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.commands._options import (
     BenchmarkName,
     Benchmarks,
@@ -156,7 +156,7 @@ def collect(
         return
     if model is None or out is None:
         option = "--out" if model else "--model"
-        raise InputError([Problem(option, "is missing", "see `fairstats collect --help`")])
+        raise input_error(option, "is missing", "see `fairstats collect --help`")
     with stoppable():
         path = plugin("fairstats.collectors", "chat")(
             load_benchmark(benchmark),

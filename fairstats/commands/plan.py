@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats.commands._options import Alpha
 from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
@@ -116,8 +116,7 @@ def plan(
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        remedy = "see `fairstats plan --help`"
-        raise InputError([Problem("the plan", str(error), remedy)]) from None
+        raise input_error("the plan", str(error), "see `fairstats plan --help`") from None
     print_table(table, output)
     clusters = ""
     if cluster_size is not None:
@@ -220,11 +219,11 @@ def _cells(there: dict[str, float], prefix: str = "") -> tuple[float, float]:
     psi, difference = there[f"{prefix}discordant"], there[f"{prefix}difference"]
     option = _option(f"{prefix}discordant")
     if not 0 <= psi <= 1:
-        raise InputError([Problem(option, f"{psi:g} is not a share", "give e.g. 0.12")])
+        raise input_error(option, f"{psi:g} is not a share", "give e.g. 0.12")
     if abs(difference) > psi:
         said = f"{psi:g} is below the difference of {abs(difference):g}"
         remedy = "only discordant pairs make a difference: give a larger share"
-        raise InputError([Problem(option, said, remedy)])
+        raise input_error(option, said, remedy)
     return (psi + difference) / 2, (psi - difference) / 2
 
 
@@ -232,7 +231,7 @@ def _refuse_zero(option: str, difference: float, instead: str = "equivalence") -
     if abs(difference) < 1e-12:
         said = "gives a difference of 0, which no number of items can show"
         remedy = f"give the smallest difference that matters, or use --test {instead}"
-        raise InputError([Problem(option, said, remedy)])
+        raise input_error(option, said, remedy)
 
 
 def _around(needed: int) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fairstats._lib.formatting import quoted
-from fairstats._lib.problems import printable
+from fairstats._lib.problems import input_error, printable
 from fairstats._lib.stages import Watch
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.commands._options import (
@@ -177,7 +177,6 @@ def report(
 
     With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
     """
-    from fairstats._lib.problems import InputError, Problem
     from fairstats.report.audit.document import ON_PAGE_1, AuditFacts, read_facts, report_model
 
     declared = read_facts(facts) if facts else AuditFacts()
@@ -185,7 +184,7 @@ def report(
     if sign is not None:
         if to != "pdf":
             message, remedy = "only a PDF can be signed", "use --to pdf, or leave out --sign"
-            raise InputError([Problem("--sign", message, remedy)])
+            raise input_error("--sign", message, remedy)
         from fairstats.publishing.report_signature import passphrase, report_signer
 
         signer = report_signer(sign, passphrase=passphrase())

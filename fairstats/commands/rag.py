@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.commands._options import (
     Alpha,
     BaseUrl,
@@ -105,9 +105,9 @@ def overlap(
     known = load_given(benchmark)
     if text and (top_k or items):
         option = "--top-k" if top_k else "--items"
-        raise InputError([Problem(option, "is only for retrievals", "remove it, or remove --text")])
+        raise input_error(option, "is only for retrievals", "remove it, or remove --text")
     if any(k < 1 for k in top_k or ()):
-        raise InputError([Problem("--top-k", "must be at least 1", "give a number of snippets")])
+        raise input_error("--top-k", "must be at least 1", "give a number of snippets")
     if text:
         table = text_overlap(read_answers(paths), alpha=alpha, benchmarks=known)
     else:
@@ -115,7 +115,7 @@ def overlap(
         for path in paths:
             if not retrieval_files(path):
                 remedy = "give a file of `fairstats rag retrieve`, or add --text for answer files"
-                raise InputError([Problem(str(path), "contains no retrievals", remedy)])
+                raise input_error(path, "contains no retrievals", remedy)
         retrievals = read_retrievals(files)
         if items:
             table = overlap_of_items(retrievals, top_k=top_k or None, benchmarks=known)
@@ -163,9 +163,7 @@ def vote(
 
     if not -1 < similarity <= 1:
         message = f"{similarity} is out of range"
-        raise InputError(
-            [Problem("--similarity", message, "give a number above -1 and up to 1, e.g. 0.8")]
-        )
+        raise input_error("--similarity", message, "give a number above -1 and up to 1, e.g. 0.8")
     known = load_given(benchmark)
     answers = read_answers(paths)
     if open_answers:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import input_error, printable
 from fairstats.commands._options import Alpha, RubricFiles, load_rubric_files, typed_pairs
 from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
@@ -83,7 +83,7 @@ def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
     there = table[column].dropna().unique().tolist() if column in table else []
     if value not in there:
         named = ", ".join(map(str, there[:20])) or "none in this table"
-        raise InputError([Problem(option, f"no row has {value!r}", f"use one of: {named}")])
+        raise input_error(option, f"no row has {value!r}", f"use one of: {named}")
     return table[table[column] == value]
 
 
@@ -129,8 +129,7 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
         ratings = read_ratings(paths, rubrics=rubrics)
         found = RATING_TABLES[table].make(ratings, alpha=alpha, rubrics=rubrics)
         if found.empty:
-            where = ", ".join(map(str, paths))
-            raise InputError([Problem(where, "no such ratings in these files", nothing)])
+            raise input_error(", ".join(map(str, paths)), "no such ratings in these files", nothing)
 
         wanted = {
             "rubric": rubric,
@@ -262,8 +261,7 @@ def judged(
     if table.empty:
         where = ", ".join(map(str, paths))
         message = "has no ratings by people and by a model of the same benchmark and rubric"
-        remedy = "give both: see `fairstats ratings ask`"
-        raise InputError([Problem(where, message, remedy)])
+        raise input_error(where, message, "give both: see `fairstats ratings ask`")
 
     def show(rows: pd.DataFrame) -> None:
         shown = rows[list(_JUDGED_SHOWN)]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import input_error, printable
 from fairstats.commands._options import Requests, RubricFiles, stoppable
 from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 
@@ -214,6 +214,6 @@ def _replicates(texts: list[str]) -> int | dict[str, int]:
         known = number.isascii() and number.isdigit() and len(number) < 5
         if not known or group in found or bool(equals) != bool(group) or (not group and texts[1:]):
             remedy = "write a number, or GROUP=NUMBER once for each group"
-            raise InputError([Problem("--replicates", f"{text!r} is not valid", remedy)])
+            raise input_error("--replicates", f"{text!r} is not valid", remedy)
         found[group] = int(number)
     return found.get("", found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.formatting import listed
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import InputError, Problem, input_error, printable
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.commands._options import Benchmarks, EngineName, MemoryLimit, Paths, load_given
 from fairstats.commands._shared import (
@@ -71,7 +71,6 @@ def verify(
 
     For the PDF of an audit report, also check its signature.
     """
-    from fairstats._lib.problems import InputError, Problem
 
     if path.suffix.lower() == ".pdf" and not path.is_dir():
         about_sites = {"--expect": expect, "--after": after, "--attest": attest, "--key": key}
@@ -79,12 +78,11 @@ def verify(
         return
     if release is not None:
         message, remedy = f"{path} is not a PDF", "give the PDF of an audit report, or no --release"
-        raise InputError([Problem("--release", message, remedy)])
+        raise input_error("--release", message, remedy)
     from fairstats.publishing.verify import verify as verify_releases
 
     if attest != (key is not None):
-        message, remedy = "need each other", "give both, or neither"
-        raise InputError([Problem("--attest and --key", message, remedy)])
+        raise input_error("--attest and --key", "need each other", "give both, or neither")
     signed = None
     if key is not None:
         from fairstats.publishing.sign_site import verify_and_attest
@@ -332,9 +330,7 @@ def check_table(
 def _named(option: str) -> tuple[str, str]:
     key, equals, metric = option.rpartition("=")
     if not equals or not key or not metric:
-        raise InputError(
-            [Problem("--column", f"{option!r} is not KEY=METRIC", "write e.g. --column Gap=ad")]
-        )
+        raise input_error("--column", f"{option!r} is not KEY=METRIC", "write e.g. --column Gap=ad")
     return key, metric
 
 

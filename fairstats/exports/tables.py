@@ -17,7 +17,7 @@ import numpy as np
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, decimal, escape_html, scientific
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text
 from fairstats._lib.untrusted_files import read_text
@@ -119,7 +119,7 @@ def chosen_grids(release: Release, options: Options) -> list[Grid]:
     ]
     if not grids:
         remedy = f"choose a table, e.g. {keyword('table', 'estimates')}"
-        raise InputError([Problem(str(release.path), "has no tables on its pages", remedy)])
+        raise input_error(release.path, "has no tables on its pages", remedy)
     return grids
 
 

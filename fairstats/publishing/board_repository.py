@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats.answers.files import (
@@ -107,7 +107,7 @@ def create_board(
     if os.path.lexists(folder) and (
         not folder.is_dir() or any(one.name != ".git" for one in folder.iterdir())
     ):
-        raise InputError([Problem(str(folder), "is not empty", "choose a new folder")])
+        raise input_error(folder, "is not empty", "choose a new folder")
     with named_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, template in _FILES.items():
@@ -168,14 +168,13 @@ def create_submission(
         is written.
     """
     if os.path.lexists(out):
-        raise InputError([Problem(str(out), "already exists", "choose another folder")])
+        raise input_error(out, "already exists", "choose another folder")
     refuse_name(out)
     frame = read_answers(answers)
     models = sorted(frame["model"].unique())
     if len(models) > 1:
         remedy = "create one submission per model"
-        problem = Problem("<answers>", f"are of {len(models)} models", remedy, value=models[1])
-        raise InputError([problem])
+        raise input_error("<answers>", f"are of {len(models)} models", remedy, value=models[1])
     values = declared_facts(frame)
     for key, value in facts.items():
         values[key] = values[key] | value if key in ("settings", "prompts") else value
@@ -244,14 +243,13 @@ def accept_submission(
     refuse_name(folder)
     if not (board / ACCEPTED).is_dir():
         remedy = "give a folder made by `fairstats site init`"
-        raise InputError([Problem(str(board), f"has no folder {ACCEPTED}", remedy)])
+        raise input_error(board, f"has no folder {ACCEPTED}", remedy)
     for one in (board / ACCEPTED, board / SUBMITTED):
         if one.is_symlink():
-            raise InputError([Problem(str(one), "is a link", "restore the folder")])
+            raise input_error(one, "is a link", "restore the folder")
     target = board / ACCEPTED / folder.name
     if _is_accepted(folder, target):
-        message = f"is accepted already, as {target}"
-        raise InputError([Problem(str(folder), message, "remove this folder")])
+        raise input_error(folder, f"is accepted already, as {target}", "remove this folder")
     found = check_submission(
         folder,
         present_answers(board),

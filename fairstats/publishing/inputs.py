@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers import MEMORY_LIMIT
@@ -162,7 +162,7 @@ def _files(
     for path in found:
         if not files_ending(path, suffix):
             remedy = f"give a file that ends in {suffix}, or a folder with one"
-            raise InputError([Problem(str(path), f"contains no {what}", remedy)])
+            raise input_error(path, f"contains no {what}", remedy)
     return files_ending([*named, *found], suffix)
 
 
@@ -200,7 +200,7 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
         for item in sorted((asked ^ set(own["item_id"])) | (asked ^ set(leaks.index)) | short):
             message = f"is not an item of {name} with all its measures"
             remedy = "measure the items of this benchmark with `fairstats vignettes audit`"
-            raise InputError([Problem(paths, message, remedy, column="item_id", value=str(item))])
+            raise input_error(paths, message, remedy, column="item_id", value=str(item))
     return measures
 
 
@@ -214,7 +214,7 @@ def _refuse_others(
     for name in sorted(set(table["benchmark"]) - set(benchmarks)):
         message = f"are {what} for a benchmark with no answers in this release"
         paths = ", ".join(map(str, files))
-        raise InputError([Problem(paths, message, "remove them", column="benchmark", value=name)])
+        raise input_error(paths, message, "remove them", column="benchmark", value=name)
 
 
 def refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:

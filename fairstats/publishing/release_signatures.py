@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, first_of, keyword
+from fairstats._lib.problems import InputError, Problem, first_of, input_error, keyword
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.release_statements import (
@@ -161,10 +161,10 @@ def _refuse_place(one: SignedStatement, kind: Kind, path: Path) -> None:
     """Refuse an attestation among the signatures, and a file under another name."""
     if one.kind != kind:
         message = f"is not one of the {FOLDERS[kind]}, but of the {FOLDERS[one.kind]}"
-        raise InputError([Problem(str(path), message, f"move it to {one.name}")])
+        raise input_error(path, message, f"move it to {one.name}")
     if path.name != Path(one.name).name:
         message = f"is about release {one.statement.release}, signed with key {one.key.short}"
-        raise InputError([Problem(str(path), message, f"rename it to {Path(one.name).name}")])
+        raise input_error(path, message, f"rename it to {Path(one.name).name}")
 
 
 def _read_keys(site: Path) -> tuple[dict[str, PublicKey], list[Problem]]:

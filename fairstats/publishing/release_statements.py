@@ -32,7 +32,7 @@ from securesystemslib.signer import (  # type: ignore[attr-defined]
 )
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, input_error
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
 from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import checked, read_text
@@ -398,8 +398,7 @@ def signed_payload(
     keyid = signature.keyid
     if keyid not in keys:
         message = f"names the key {keyid[:16]}, which is not in {KEYS}/"
-        remedy = "get the public key from the same place as this file"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, "get the public key from the same place as this file")
     public = SSlibKey.from_crypto(keys[keyid].ed25519, keyid=keyid)
     signed = Signature(keyid, signature.sig.hex())
     envelope = Envelope(found.payload, PAYLOAD_TYPE, {keyid: signed})
@@ -407,10 +406,9 @@ def signed_payload(
         public.verify_signature(signed, envelope.pae())
     except UnverifiedSignatureError:
         message = f"was changed, or was not signed with the key {keyid[:16]} that it names"
-        remedy = "get the file again from whoever signed it"
-        raise InputError([Problem(str(path), message, remedy)]) from None
+        raise input_error(path, message, "get the file again from whoever signed it") from None
     # Nobody signed the spaces, or the unused bits of base64.
     if text != json_text(envelope.to_dict()):
         message = "is not written as fairstats writes it: it has other spaces, or another base64"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
     return keys[keyid], found.payload

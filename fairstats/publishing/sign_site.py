@@ -13,7 +13,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, input_error
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.publish import library_versions
 from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
@@ -139,8 +139,7 @@ def verify_and_attest(
     if any(one.problems for one in found):
         return Attested(found, None)
     if state_of(folder) != before:
-        message, remedy = "changed while it was verified", "verify it again"
-        raise InputError([Problem(str(folder), message, remedy)])
+        raise input_error(folder, "changed while it was verified", "verify it again")
     more = (PAGES_PROPERTY,) if pages else ()
     return Attested(found, _add(folder, "attestation", before, signer, more))
 

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import read_once
 from fairstats.release.contents import RELEASES
@@ -105,7 +106,7 @@ def create_key(
     refuse_in_site(private, "write it to a folder that is not published")
     if passphrase is not None and not passphrase:
         message, remedy = "is empty", "give a passphrase, or unset it for a key without one"
-        raise InputError([Problem(PASSPHRASE_VARIABLE, message, remedy)])
+        raise input_error(PASSPHRASE_VARIABLE, message, remedy)
     remedy = "choose another name: a key is never overwritten"
     if there := [path for path in (private, public) if os.path.lexists(path)]:
         raise InputError([Problem(str(path), "exists already", remedy) for path in there])
@@ -147,10 +148,7 @@ def read_private_key(
     """
     file = Path(path)
     content = read_once(file, _LARGEST_KEY).content
-
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(str(file), message, remedy)])
-
+    wrong = partial(input_error, file)
     refuse_in_site(file, "move it to a folder that is not published, and use a new key")
     if b"PUBLIC KEY" in content:
         raise wrong("is a public key", f"give the private key, without {PUBLIC}")
@@ -193,17 +191,17 @@ def parse_public_key(content: bytes, path: str) -> PublicKey:
     """
     remedy = f"give the {PUBLIC} file that `fairstats keygen` wrote"
     if b"PRIVATE KEY" in content:
-        raise InputError([Problem(path, "is a private key", f"keep it secret, and {remedy}")])
+        raise input_error(path, "is a private key", f"keep it secret, and {remedy}")
     try:
         key = load_pem_public_key(content)
     except (ValueError, UnsupportedAlgorithm):
-        raise InputError([Problem(path, "is not a public key in PEM", remedy)]) from None
+        raise input_error(path, "is not a public key in PEM", remedy) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError([Problem(path, "is not an ed25519 key", remedy)])
+        raise input_error(path, "is not an ed25519 key", remedy)
     found = public_part(key)
     # PEM readers skip text around a key; in a site it would be published.
     if content.decode(errors="replace").split() != found.pem.split():
-        raise InputError([Problem(path, "contains more than a public key", remedy)])
+        raise input_error(path, "contains more than a public key", remedy)
     return found
 
 
@@ -224,7 +222,7 @@ def refuse_readable(path: Path) -> None:
     """
     if os.name == "posix" and path.stat().st_mode & _OTHERS:
         message = "can be read by other users of this machine"
-        raise InputError([Problem(str(path), message, f"run chmod 600 {path.name}")])
+        raise input_error(path, message, f"run chmod 600 {path.name}")
 
 
 def refuse_in_site(path: Path, remedy: str) -> None:
@@ -237,8 +235,7 @@ def refuse_in_site(path: Path, remedy: str) -> None:
     """
     for folder in path.resolve().parents:
         if any((folder / RELEASES).glob("*/manifest.json")):
-            message = f"is inside the site {folder}, which is published"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, f"is inside the site {folder}, which is published", remedy)
 
 
 def passphrase() -> bytes | None:
@@ -337,7 +334,7 @@ def read_trusted(
             if one.key.id in found:
                 message = f"contains key {one.key.short}, which was given before"
                 # Of two entries, one may revoke the key and the other not.
-                raise InputError([Problem(str(file), message, "give each key once")])
+                raise input_error(file, message, "give each key once")
             found[one.key.id] = one
     return found
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import how_to_install
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet
@@ -179,12 +179,12 @@ def site_releases(folder: Path) -> list[Release]:
     """
     if os.path.lexists(folder / MANIFEST):
         remedy = "give the folder of the site, which contains v/"
-        raise InputError([Problem(str(folder), "is one release, not a site", remedy)])
+        raise input_error(folder, "is one release, not a site", remedy)
     check_manifests(folder)
     releases = releases_of(folder)
     if not releases:
         remedy = "give the folder of a release, or of the whole site"
-        raise InputError([Problem(str(folder), "contains no release", remedy)])
+        raise input_error(folder, "contains no release", remedy)
     return releases
 
 

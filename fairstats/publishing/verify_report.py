@@ -24,7 +24,7 @@ from pyhanko.sign.validation.settings import KeyUsageConstraints
 from pyhanko_certvalidator import ValidationContext
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.report_signature import (
@@ -110,8 +110,7 @@ def read_pdf(path: str | os.PathLike[str]) -> Pdf:
     with parsing(str(file), "cannot be read as a PDF"):
         reader = PdfFileReader(io.BytesIO(file.content))
         if reader.encrypted:
-            problem = Problem(str(file), "is encrypted", "get a copy that is not encrypted")
-            raise InputError([problem])
+            raise input_error(file, "is encrypted", "get a copy that is not encrypted")
         keywords = str(entry(entry(reader.trailer_view, "/Info", {}), "/Keywords", ""))
     return Pdf(str(file), file.content, keywords, reader)
 
@@ -141,7 +140,7 @@ def parsing(path: str, message: str) -> Iterator[None]:
     # A damaged file can make a parser fail in any way.
     except Exception as error:
         cause = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError([Problem(path, f"{message} ({cause})", "get the report again")]) from None
+        raise input_error(path, f"{message} ({cause})", "get the report again") from None
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

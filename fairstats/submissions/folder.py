@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fairstats._lib.model_names import snapshots_in
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.safe_names import is_portable, text_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import FileBytes, read_once
@@ -104,7 +104,7 @@ def read_submission(path: Path) -> Submission:
     """
     if not path.is_dir() or path.is_symlink():
         remedy = f"give a folder with a file {SUBMISSION_FILE}"
-        raise InputError([Problem(str(path), "is not the folder of a submission", remedy)])
+        raise input_error(path, "is not the folder of a submission", remedy)
     folder = path.absolute()
     refuse_name(folder)
     inside = {one.name: one for one in sorted(path.iterdir())}
@@ -167,7 +167,7 @@ def refuse_name(path: Path) -> None:
     if not is_portable(path.name, _LONGEST_NAME):
         message = "is not a valid name of a submission"
         remedy = f"use up to {_LONGEST_NAME} letters, digits, dots, hyphens and underscores"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
 
 
 def _read_acceptance(path: Path, sha256: str) -> Acceptance:
@@ -175,7 +175,7 @@ def _read_acceptance(path: Path, sha256: str) -> Acceptance:
     if found.submission_sha256 != sha256:
         message = f"is about another {SUBMISSION_FILE}, which was changed after it was accepted"
         remedy = "restore the accepted file, or check and accept the submission again"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
     return found
 
 

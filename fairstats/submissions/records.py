@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.files import read_answer_file
@@ -95,8 +95,7 @@ def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) 
         1, an answer set that is not in the release or is listed twice, or invalid settings.
     """
     if list(table.columns) != list(SUBMISSION_COLUMNS):
-        message = "does not have the columns of a table of submissions"
-        raise InputError([Problem(path, message, _TAKE_AGAIN)])
+        raise input_error(path, "does not have the columns of a table of submissions", _TAKE_AGAIN)
     problems = []
 
     def wrong(row: int, column: str, message: str) -> None:
