@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, input_error, wrong
+from fairstats._lib.problems import InputError, Problem, check_numbers, input_error, refuse, wrong
 from fairstats._lib.records import Paths, importable_files
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
@@ -79,8 +79,7 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
         problems.extend(wrong)
     if not rows and not problems:
         problems.append(Problem(str(path), "the file is empty", "remove it"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     frame = pd.DataFrame(rows).assign(benchmark=benchmark.name, sample=0, collector="amqa", **facts)
     try:
         return check_answers(frame, path=str(path))

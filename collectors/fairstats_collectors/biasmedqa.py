@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem, input_error
+from fairstats._lib.problems import Note, Problem, input_error, refuse
 from fairstats._lib.records import Paths, Record, importable_files
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
@@ -132,8 +132,7 @@ def _read(path: Path, mapped: Mapped, *, compared: dict[str, list[bool]]) -> Seq
         records.append(Record(number, facts | fields))
         if flag != "NR":
             differ.append((fields["answer"] == fields["answer_key"]) != (flag == "True"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem, input_error
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.untrusted_files import read_json_lines, refuse_links
 from fairstats._lib.untrusted_tables import load_parquet
 
 #: The default maximum number of words in a snippet.
@@ -130,8 +130,7 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
         remedy = f"give a folder of {', '.join(_SUFFIXES)} files, or a file of snippets"
         raise input_error(path, "the corpus contains no text", remedy)
     problems = [problem for row in rows if (problem := _fault(*row))][:20]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     texts = sorted(((_words(row["id"]), row) for _, _, row in rows), key=lambda text: text[0])
     snippets = tuple(
         Snippet(name if number is None else f"{name}#{number}", _words(row["title"] or ""), text)
@@ -173,9 +172,7 @@ def _folder_rows(folder: Path) -> Iterator[_Row]:
             elif name in texts and file.is_file():
                 files.append(file)
                 size += file.stat().st_size
-    if linked:
-        remedy = "replace it by the file it points to, or remove it"
-        raise InputError([Problem(str(f), "is a symbolic link", remedy) for f in linked[:20]])
+    refuse_links(linked[:20])
     _check_size(folder, size)
     for file in files:
         try:
@@ -241,9 +238,7 @@ def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
     too_long = ("is too long once the chunk number is added", "shorten it")
     faulty = [(name, twice) for name, count in counts.items() if count > 1]
     faulty += [(name, too_long) for name in counts if len(name) > _LONGEST_NAME]
-    if faulty:
-        where = str(path)
-        raise InputError([Problem(where, *said, column="id", value=n) for n, said in faulty[:20]])
+    refuse(Problem(str(path), *said, column="id", value=n) for n, said in faulty[:20])
 
 
 def _check_size(path: Path, size: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
@@ -71,8 +71,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
             continue
         seen.add(same)
         records.append(Record(record.row, shared | fields | _answer(fields, mapped)))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, input_error
+from fairstats._lib.problems import Problem, check_numbers, input_error, refuse
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.item_prompts import Prompt, load_template
 from fairstats.benchmarks.declaration import Benchmark
@@ -169,8 +169,7 @@ def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Ben
             problems.append(
                 Problem(str(path), message, _REMEDY, row=int(row) + 1, column=column, value=value)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _sha256(text: str) -> str:

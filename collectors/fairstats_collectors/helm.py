@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Paths, Record, importable_files, json_value
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
@@ -133,8 +133,7 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
                     parsed = read_reply(reply["text"], benchmark, shown)
                     own |= {"answer": parsed.letter, "status": parsed.status}
                 records.append(Record(row, fields | own))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 
@@ -192,8 +191,7 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
             message = "is not the position of an option"
             problems.append(_wrong(path, row, "reference_index", message))
         records.append(Record(row, fields))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword
+from fairstats._lib.problems import InputError, Problem, collected, input_error, keyword, refuse
 from fairstats._lib.records import (
     SEPARATORS,
     NoValue,
@@ -107,8 +107,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := list(Guards(mapped).read(path, kept, Limits(path))):
-        raise InputError(problems)
+    refuse(Guards(mapped).read(path, kept, Limits(path)))
     rows = []
     for record in kept:
         wrong: _Wrong = []
@@ -188,8 +187,7 @@ def imported(
     joined = join_files(files, answers_of)
     if joined.empty:
         raise InputError(without)
-    if problems := list(guards.problems()):
-        raise InputError(problems)
+    refuse(guards.problems())
     guards.notes(joined)
     joined["collector"] = guards.collectors(joined)
     return joined[[column for column in ANSWERS.columns if column in joined]]
@@ -216,17 +214,12 @@ def join_files(
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []
     for path in files:
-        try:
+        with collected(problems):
             answers = answers_of(path)
-        except InputError as error:
-            problems.extend(error.problems)
-        else:
             if answers is not None:
                 names.append(str(path))
                 frames.append(answers)
-    problems = problems or duplicate_problems(frames, names)
-    if problems:
-        raise InputError(problems)
+    refuse(problems or duplicate_problems(frames, names))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
@@ -234,8 +227,8 @@ def _file_answers(
     path: Path, kept: Sequence[Record], guards: Guards, limits: Limits
 ) -> pd.DataFrame:
     mapped = guards.mapped
-    if problems := list(guards.read(path, kept, limits)):
-        raise InputError(problems)
+    refuse(guards.read(path, kept, limits))
+    problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
     for record in kept:
         if len(problems) >= REPORTED_LINES:
@@ -249,15 +242,13 @@ def _file_answers(
             where = named_column(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
     try:
         checked = check_answers(frame, path=str(path))
         # `fairstats validate` checks all files together for missing variants.
         wrongs = validate_answers(checked, benchmarks=[mapped.benchmark], path=str(path))
-        if wrongs := [problem for problem in wrongs if problem.row is not None]:
-            raise InputError(wrongs)
+        refuse(problem for problem in wrongs if problem.row is not None)
     except InputError as error:
         # Problems name rows of the resulting table; the file has different row numbers.
         raise InputError([_in_file(one, kept) for one in error.problems]) from None

@@ -14,7 +14,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypedDict
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault
 from fairstats._lib.untrusted_files import REPORTED_LINES, read_json_lines
@@ -280,8 +287,7 @@ class Mapped:
                 if len(problems) >= REPORTED_LINES:
                     break
             full = split
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return full
 
     def _shared(self, template: str, value: str) -> list[dict[str, str]]:
@@ -320,8 +326,7 @@ class Mapped:
                 remedy = f"correct {parameter('wide')}"
                 problems.append(Problem(str(path), "fits two groups", remedy, column=name))
             columns |= found_here
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return columns
 
     def _cells(self, record: Record, answers: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
@@ -394,8 +399,7 @@ def mapping(
     if "benchmark" in columns:
         message, remedy = "cannot be read from a field", f"use {keyword('benchmark')}"
         problems.append(Problem(parameter("columns"), message, remedy, column="benchmark"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     where = {name: (value,) for name, value in given.get("where", {}).items()}
     mapped = Mapped(
         layout,
@@ -420,15 +424,13 @@ def _refuse_given(mapped: Mapped) -> None:
     """Refuse another source of the answers that columns hold: it would be that of all groups."""
     declared = mapped.declared
     given = (mapped.columns, mapped.constants, declared.map, declared.set)
-    problems = [
+    refuse(
         Problem(
             mapped.layout, "is already given by the columns in `answers`", "remove it", column=c
         )
         for c in _OF_A_CELL
         if any(c in one for one in given)
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def undeclared() -> Benchmark:
@@ -481,8 +483,7 @@ def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str
         for column in ("attribute", "group", *_OF_A_CELL, *ANSWERS.columns)
         if column in given and (column in mapped.columns or column in mapped.constants)
     ]
-    if problems := [*dict.fromkeys(twice), *problems]:
-        raise InputError(problems)
+    refuse([*dict.fromkeys(twice), *problems])
     return groups
 
 

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.records import MAX_BYTES, Paths, Record, importable_files
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats_collectors.import_answers import imported
@@ -49,8 +49,7 @@ def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """
     mapped = mapping("inspect", given)
     files = importable_files(paths, mapped.declared.find, SUFFIXES)
-    if problems := [problem for path in files for problem in _too_large(path)]:
-        raise InputError(problems)
+    refuse(problem for path in files for problem in _too_large(path))
     return imported(files, partial(_read, read=_reader()), mapped)
 
 
@@ -90,8 +89,7 @@ def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
             records.append(Record(row, shared | _fields(sample) | own(sample, mapped)))
         except InputError as error:
             problems += [replace(one, path=str(path), row=row) for one in error.problems]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 

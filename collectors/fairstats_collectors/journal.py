@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import canonical_json
 from fairstats.asking.models import Reply
 
@@ -395,8 +395,7 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
             problems.append(
                 Problem(str(path), message, _REMEDY, row=number, column=column, value=value)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return campaign, replies
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import (
@@ -201,8 +201,7 @@ class MappingFile(Table):
                 problems.extend(error.problems)
             if len(problems) >= REPORTED_LINES:
                 break
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return full
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, csv_records, importable_files
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
@@ -105,19 +105,16 @@ def _texts(path: str | os.PathLike[str]) -> list[Record]:
         raise input_error(file, "the file is empty", _AS_RELEASED)
     named = [f"{name}_{number}" for name in ("Clinician", "Duration") for number in CLINICIANS]
     lacking = [name for name in (*named, *_DECIDED) if name not in records[0].fields]
-    if lacking:
-        message = "required column is missing"
-        raise InputError([Problem(str(file), message, _AS_RELEASED, column=c) for c in lacking])
+    message = "required column is missing"
+    refuse(Problem(str(file), message, _AS_RELEASED, column=column) for column in lacking)
     texts = declared.with_parts(records, file)
     counts = Counter(text.fields["context_id"] for text in texts)
-    problems = [
+    refuse(
         Problem(str(file), message, _AS_RELEASED, row=text.row, column=column, value=value)
         for text in texts
         for column, message in _faults(text.fields, counts)
         for value in [str(text.fields[column] or "")]
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return texts
 
 

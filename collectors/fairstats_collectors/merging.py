@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword, wrong
+from fairstats._lib.problems import Problem, input_error, keyword, refuse, wrong
 from fairstats.answers.files import write_answers
 from fairstats.answers.strategies import read_strategy
 from fairstats.asking.item_prompts import list_prompts
@@ -95,15 +95,13 @@ def _facts(sources: list[_Source]) -> dict[str, str]:
     (first, campaign, _), *rest = sources
     facts = {name: campaign[name] for name in FACTS}
     remedy = "merge only journals of the same campaign"
-    problems = [
+    refuse(
         Problem(str(path), message, remedy, column=name, value=other[name])
         for path, other, _ in rest
         for name in FACTS
         if other[name] != facts[name]
         for message in [f"is from another campaign than {first}, with {name} = {facts[name]!r}"]
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return facts
 
 
@@ -122,8 +120,7 @@ def _join(sources: list[_Source]) -> dict[Slot, Reply]:
                 remedy = "find out which of the two is right, and remove the other journal"
                 where = ", ".join(map(str, slot))
                 problems.append(Problem(str(path), said, remedy, column="reply", value=where))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return {slot: reply for slot, (_, reply) in joined.items()}
 
 
@@ -187,5 +184,4 @@ def _check_prompts(sources: list[_Source], tasks: Mapping[Slot, Task]) -> None:
             problems.append(
                 Problem(str(path), message, remedy, row=row, column="variant", value=value)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem, input_error
+from fairstats._lib.problems import Note, Problem, collected, input_error, refuse
 from fairstats._lib.records import Paths, Record, importable_files, json_value
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
@@ -74,21 +74,16 @@ def import_mirage(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     records: dict[str, list[Record]] = {}
     problems: list[Problem] = []
     for number, path in enumerate(files, start=1):
-        try:
+        with collected(problems):
             (record,) = declared.with_parts([Record(number, {"answer_raw": _reply(path)})], path)
             records.setdefault(f"mirage-{record.fields['dataset']}", []).append(record)
-        except InputError as error:
-            problems.extend(error.problems)
     read = declared.model_copy(update={"patterns": ()})
     frames = []
     for benchmark, own in records.items():
-        try:
+        with collected(problems):
             mapped = mapping("mirage", {"benchmark": benchmark}, read)
             frames.append(imported([Path("mirage")], partial(_with_letters, records=own), mapped))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError([_in_file(one, files) for one in problems])
+    refuse(_in_file(one, files) for one in problems)
     frame = pd.concat(frames, ignore_index=True)
     for (model, strategy), answers in frame.groupby(["model", "strategy"], sort=True):
         if none := int(answers["answer"].isna().sum()):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword
+from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
@@ -144,8 +144,7 @@ def reparse_answers(
             continue
         parsed = read_reply(str(raw[row]), known[name], options.get((name, item)))
         letters[row], statuses[row] = parsed.letter, str(parsed.status)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     new = answers.assign(
         answer=pd.Series(letters, index=answers.index, dtype=answers["answer"].dtype),
         status=pd.Series(statuses, index=answers.index, dtype=answers["status"].dtype),
@@ -248,6 +247,5 @@ def _options(
             found[item] = texts
             continue
         problems.append(replace(faulty, row=number))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return found

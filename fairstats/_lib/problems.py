@@ -143,6 +143,21 @@ def input_error(
     return InputError([Problem(name, message, remedy, row=row, column=column, value=value)])
 
 
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise an `InputError` if there are problems."""
+    if found := list(problems):
+        raise InputError(found)
+
+
+@contextmanager
+def collected(problems: list[Problem]) -> Iterator[None]:
+    """Add the problems of an `InputError` to others, and go on after the block."""
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
+
+
 def wrong(name: str, message: str, remedy: str, *, value: object = ...) -> InputError:
     """Return the error for a parameter, and its value if that helps."""
     given = parameter(name) if value is ... else keyword(name, value)

@@ -20,7 +20,15 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem, first_of, input_error, keyword
+from fairstats._lib.problems import (
+    InputError,
+    Note,
+    Problem,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+)
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
     json_objects,
@@ -126,8 +134,7 @@ def importable_files(
             files.append(file)
     if not files and not problems:
         problems.append(Problem("<no path>", "no files to import", "give the files"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return files
 
 
@@ -367,10 +374,10 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
                 raise input_error(path, message, "split it into several files")
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
-    if unseen := [one.row for one in records if one.row in hidden]:
-        message = "is hidden, by hand or by a filter"
-        remedy = "delete it, or unhide it and clear the filter if it has answers"
-        raise InputError([Problem(str(path), message, remedy, row=row) for row in unseen])
+    message = "is hidden, by hand or by a filter"
+    remedy = "delete it, or unhide it and clear the filter if it has answers"
+    unseen = (one.row for one in records if one.row in hidden)
+    refuse(Problem(str(path), message, remedy, row=row) for row in unseen)
     return records
 
 
@@ -402,9 +409,8 @@ def _check_columns(path: Path, names: list[str]) -> None:
 
 
 def _refuse_repeated(path: Path, names: list[str]) -> None:
-    if problems := repeated_columns(names, str(path)):
-        remedy = f"give each a name of its own, in the first row; {_ONE_ROW}"
-        raise InputError([replace(one, remedy=remedy) for one in problems])
+    remedy = f"give each a name of its own, in the first row; {_ONE_ROW}"
+    refuse(replace(one, remedy=remedy) for one in repeated_columns(names, str(path)))
 
 
 def _below_title(cells: Sequence[Any], columns: Mapping[int, str]) -> bool:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 
 #: Maximum size of a file, and of a text file: each byte of text takes several bytes of memory.
 MAX_FILE_BYTES = 2**30
@@ -219,8 +219,8 @@ def refuse_links(paths: Collection[Path]) -> None:
         Names every link, but not its target.
     """
     remedy = "replace it by the file it points to, or remove it"
-    if linked := [path for path in paths if path.is_symlink()]:
-        raise InputError([Problem(str(path), "is a symbolic link", remedy) for path in linked])
+    linked = (path for path in paths if path.is_symlink())
+    refuse(Problem(str(path), "is a symbolic link", remedy) for path in linked)
 
 
 def refuse_long_lines(file: FileBytes) -> None:
@@ -426,8 +426,7 @@ def json_objects(
         problems.append(Problem(str(file), message, remedy, row=number, column=column))
         if len(problems) >= REPORTED_LINES:
             break
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return rows
 
 

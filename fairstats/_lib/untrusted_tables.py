@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib import untrusted_files as limits
-from fairstats._lib.problems import InputError, Note, Problem, input_error
+from fairstats._lib.problems import InputError, Note, Problem, input_error, refuse
 from fairstats._lib.untrusted_files import (
     REPORTED_LINES,
     SPLIT,
@@ -211,17 +211,14 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
     names = [one.name for one in fields]
-    if problems := repeated_columns(names, str(file)):
-        raise InputError(problems)
+    refuse(repeated_columns(names, str(file)))
     if rows > limits.MAX_PARQUET_ROWS:
         raise InputError([too_many_rows(str(file), limits.MAX_PARQUET_ROWS)])
     if rows * len(fields) > limits.MAX_PARQUET_CELLS:
         raise InputError([too_many_cells(str(file), limits.MAX_PARQUET_CELLS)])
-    if problems := list(_type_problems(fields, str(file))):
-        raise InputError(problems)
+    refuse(_type_problems(fields, str(file)))
     texts = [one.name for one in fields if _is_text(one.type)]
-    if problems := [_encoded(str(file), name, deltas[name]) for name in texts if name in deltas]:
-        raise InputError(problems)
+    refuse(_encoded(str(file), name, deltas[name]) for name in texts if name in deltas)
     most = max(limits.MAX_UNPACKED_TEXT, _UNPACKED_SHARE * len(file.content))
     # Of texts that differ, a single batch can have gigabytes.
     if sum(sizes.get(name, 0) for name in texts) > most:

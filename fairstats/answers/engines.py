@@ -22,7 +22,15 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error, parameter, wrong
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    collected,
+    input_error,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
@@ -162,21 +170,17 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
     found: set[str] = set()
     partitioned = False
     for path in files:
-        try:
+        with collected(problems):
             schema = _file_schema(path, engine)
-        except InputError as error:
-            problems += error.problems
-            continue
-        folders = _folder_columns(path)
-        partitioned |= bool(folders)
-        # A column in both the file and its folder's name counts as a duplicate.
-        names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
-        problems += column_problems(pd.Index(names), str(path))
-        problems += _folder_problems(path, folders, engine)
-        problems += _type_problems(schema, str(path))
-        found.update(names)
-    if problems:
-        raise InputError(problems)
+            folders = _folder_columns(path)
+            partitioned |= bool(folders)
+            # A column in both the file and its folder's name counts as a duplicate.
+            names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
+            problems += column_problems(pd.Index(names), str(path))
+            problems += _folder_problems(path, folders, engine)
+            problems += _type_problems(schema, str(path))
+            found.update(names)
+    refuse(problems)
     return [name for name in READ_COLUMNS if name in found], partitioned
 
 
@@ -377,5 +381,4 @@ def check_values(answers: Any) -> None:
             check_answers(rows, path="<answers>")
         except InputError as error:
             problems |= dict.fromkeys(replace(problem, row=None) for problem in error.problems)
-    if problems:
-        raise InputError(list(problems))
+    refuse(problems)

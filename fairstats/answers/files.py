@@ -16,7 +16,7 @@ import pandas as pd
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
@@ -90,16 +90,11 @@ def read_answers(
     problems: list[Problem] = []
     paths = answer_files(source)
     for path in paths:
-        try:
+        with collected(problems):
             frames.append(read_answer_file(path, benchmark=benchmark))
-        except InputError as error:
-            problems.extend(error.problems)
     if snapshot is not None and not problems:
         frames, problems = _of_snapshot(frames, snapshot)
-    if not problems:
-        problems = duplicate_problems(frames, [str(path) for path in paths])
-    if problems:
-        raise InputError(problems)
+    refuse(problems or duplicate_problems(frames, [str(path) for path in paths]))
     # Else memory that reading no longer needs is kept: 100 MB of 600 for the answers of 200 models.
     pyarrow.default_memory_pool().release_unused()
     return join_answers(frames)
@@ -178,8 +173,7 @@ def _with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: s
             problems.append(Problem(path, message, remedy, row=row, column="item_id", value=item))
     if "status" not in table and "answer" in table:
         columns["status"] = table["answer"].notna().map({True: "ok", False: "unparsed"})
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return table.assign(**{name: v for name, v in columns.items() if name not in table})
 
 
@@ -345,8 +339,7 @@ def write_answer_sets(
         if path in there:
             rows = pd.concat([there[path], rows], ignore_index=True)
         sets[path] = rows[[column for column in ANSWERS.columns if column in rows]]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return [write_answers(rows, path) for path, rows in sets.items()]
 
 
@@ -400,21 +393,12 @@ def answer_files(
         problems.append(Problem("<no path>", "no files to read", "give a file or a folder"))
     for path in map(Path, paths):
         if path.is_dir():
-            try:
-                inside = _inside(path, SUFFIXES)
-            except InputError as error:
-                problems.extend(error.problems)
-                continue
-            inside = [p for p in inside if not p.name.endswith(NO_ANSWERS)]
-            if not inside:
-                problems.append(
-                    Problem(
-                        str(path),
-                        "the folder contains no answer files",
-                        f"give a folder with {known} files",
-                    )
-                )
-            files.extend(inside)
+            with collected(problems):
+                inside = [p for p in _inside(path, SUFFIXES) if not p.name.endswith(NO_ANSWERS)]
+                files.extend(inside)
+                if not inside:
+                    remedy = f"give a folder with {known} files"
+                    raise input_error(path, "the folder contains no answer files", remedy)
         elif not path.exists() and str(path) == EXAMPLE:
             files.append(resource("data", "answers", "fairmedqa.parquet"))
         elif not path.exists():
@@ -425,8 +409,7 @@ def answer_files(
             )
         else:
             files.append(path)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return files
 
 

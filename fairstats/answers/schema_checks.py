@@ -21,7 +21,7 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.table_schemas import MOST_SHOWN
 from fairstats._lib.untrusted_tables import repeated_columns
@@ -74,8 +74,7 @@ def check_answers(
     """
     frame = answers.reset_index(drop=True)
     problems = column_problems(frame.columns, path)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     if frame.empty:
         raise input_error(path, "the table has no rows", "collect or import it again")
     parts: list[pd.DataFrame] = []

@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Note, Problem, first_of, input_error, keyword
+from fairstats._lib.problems import (
+    Note,
+    Problem,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+)
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
@@ -112,8 +119,7 @@ def propose_benchmark(
     alone = answers["attribute"].isin([*crossed])
     alone &= answers["group"].isin([ORIGINAL, NEUTRALIZED])
     answers = answers.assign(attribute=answers["attribute"].mask(alone, BASELINE))
-    if problems := list(_problems(answers, source, cluster, crossed)):
-        raise InputError(problems)
+    refuse(_problems(answers, source, cluster, crossed))
     kind = _proposed_kind(answers, source)
     if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):
         warnings.warn(note, Note, stacklevel=2)

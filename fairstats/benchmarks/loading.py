@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, input_error, keyword
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import essential_letters
 from fairstats._lib.toml_files import (
     Fault,
@@ -345,8 +345,7 @@ def _refuse_built_in_names(
             remedy += ", also in the answers' column `benchmark`" * (key == "name")
             place = {"column": key, "value": getattr(benchmark, key)}
             problems.append(Problem(str(benchmark.path), message, remedy, **place))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _is_replaced(benchmark: Benchmark, key: str) -> bool:
@@ -419,12 +418,13 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     # A spreadsheet writes level 2 as 2.0.
     keys = {item: benchmark.canonical(key) or key for item, key in benchmark.answer_keys.items()}
     benchmark = replace(benchmark, answer_keys=MappingProxyType(keys))
-    if problems := [
-        *unreadable,
-        *unshowable(_shown(declared), path, long=_LONG_TEXTS, named=_NAMED),
-        *contradictions(benchmark),
-    ]:
-        raise InputError(problems)
+    refuse(
+        [
+            *unreadable,
+            *unshowable(_shown(declared), path, long=_LONG_TEXTS, named=_NAMED),
+            *contradictions(benchmark),
+        ]
+    )
     return benchmark
 
 
@@ -553,8 +553,7 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
         str(cluster): f"write what the item belongs to, in every row or in none ({cluster})",
     }
     needed = ["item_id", *["answer_key"] * needs_key, *[str(cluster)] * clustered]
-    if problems := repeated_items(rows(), path):
-        raise InputError(problems)
+    refuse(repeated_items(rows(), path))
     for number, row in enumerate(rows(), start=1):
         for column in needed:
             if type(row.get(column)) not in (str, int):

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword
+from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
@@ -289,8 +289,7 @@ def _checked(
             column, shown = columns.get(field, field), None if value is None else str(value)
             problems.append(Problem(path, message, remedy, row=number, column=column, value=shown))
         seen.add(str(row.get("item_id")))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return [
         Item(
             item_id=row["item_id"],

@@ -30,6 +30,7 @@ from fairstats._lib.problems import (
     input_error,
     naming_options,
     printable,
+    refuse,
 )
 
 if TYPE_CHECKING:
@@ -264,8 +265,7 @@ def read_trusted(paths: list[Path]) -> Trusted:
     if files:
         names.append(", ".join(map(str, files)))
         frames.append(read_answers(files))
-    if problems := duplicate_problems(frames, names):
-        raise InputError(problems)
+    refuse(duplicate_problems(frames, names))
     declared = {name: one for release in releases for name, one in release.benchmarks.items()}
     newest = max(releases, key=lambda release: release.created_at, default=None)
     given = {} if newest is None else newest.manifest["arguments"]

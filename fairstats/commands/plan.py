@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats.commands._options import Alpha
 from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
@@ -155,8 +155,7 @@ def _check_options(
         problems.append(Problem("--items", "must be at least 1", "give a number of items"))
     if plot is not None and plot.suffix != ".svg":
         problems.append(Problem(str(plot), "is not a .svg file", "end the name with .svg"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _option(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.formatting import listed
-from fairstats._lib.problems import InputError, Problem, input_error, printable
+from fairstats._lib.problems import Problem, input_error, printable, refuse
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.commands._options import Benchmarks, EngineName, MemoryLimit, Paths, load_given
 from fairstats.commands._shared import (
@@ -126,8 +126,7 @@ def _verified_report(
         message = "give the release that it was made from: --release site/v/NAME"
         problems.append(Problem(str(path), "is checked against a release", message))
         raise InputError(problems)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     from fairstats.publishing.verify_report import verify_report
 
     return verify_report(path, release, trust=trust or (), pages=pages)

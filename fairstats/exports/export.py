@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter
+from fairstats._lib.problems import Problem, input_error, keyword, parameter, refuse
 from fairstats._lib.safe_names import WEB_ADDRESS
 
 if TYPE_CHECKING:  # The command line names the formats without loading pandas.
@@ -123,8 +123,7 @@ def write_export(
     if name not in EXPORTS:
         remedy = f"use one of {', '.join(EXPORTS)}"
         raise input_error("FORMAT", f"{name!r} is not an export format", remedy)
-    if problems := list(_problems(name, options)):
-        raise InputError(problems)
+    refuse(_problems(name, options))
     return EXPORTS[name].load(name)(open_release(release), Path(folder), options)
 
 

@@ -17,7 +17,14 @@ import numpy as np
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, decimal, escape_html, scientific
-from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text
 from fairstats._lib.untrusted_files import read_text
@@ -129,15 +136,13 @@ def _release_grid(release: Release, options: Options) -> Grid:
         remedy = f"use one of {', '.join(TABLES)}"
         raise wrong("table", f"{table!r} is not a table of a release", remedy)
     frame = release.table(table)
-    problems = [
+    refuse(
         Problem(parameter(option), f"{name!r} is not a column of {table}", remedy)
         for remedy in [f"use one of {', '.join(frame)}"]
         for option, names in (("columns", options.columns), ("where", options.where))
         for name in names
         if name not in frame
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     for column, value in options.where.items():
         frame = frame[frame[column].astype("str") == value]
     if frame.empty:

@@ -15,7 +15,15 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
-from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats.answers.files import (
@@ -262,14 +270,11 @@ def accept_submission(
     if found.problems or submission is None or found.preview is None:
         raise InputError(found.problems)
     _refuse_overruled(found, overrule)
-    if found.preview.replaced:
-        remedy = f"remove the older submission from {target.parent} if this one replaces it"
-        raise InputError(
-            [
-                Problem(str(folder), "has answers that the board already has", remedy, value=name)
-                for name in found.preview.replaced
-            ]
-        )
+    remedy = f"remove the older submission from {target.parent} if this one replaces it"
+    refuse(
+        Problem(str(folder), "has answers that the board already has", remedy, value=name)
+        for name in found.preview.replaced
+    )
     flags = found.screening["flag"].value_counts()
     record = acceptance_of(
         f"{parameter('by')} and {parameter('overrule')}",
@@ -314,16 +319,14 @@ def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
     if len(blocked) and not overrule.strip():
         reason = keyword("overrule")
         remedy = f"ask the submitter; to accept it nevertheless, give the reason with {reason}"
-        raise InputError(
-            [
-                Problem(
-                    str(found.path),
-                    f"is blocked by screening: {row['note']}",
-                    remedy,
-                    column=row["check"],
-                )
-                for row in blocked.to_dict("records")
-            ]
+        refuse(
+            Problem(
+                str(found.path),
+                f"is blocked by screening: {row['note']}",
+                remedy,
+                column=row["check"],
+            )
+            for row in blocked.to_dict("records")
         )
     if overrule and blocked.empty:
         raise wrong("overrule", "screening does not block this submission", "leave it out")

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers import MEMORY_LIMIT
@@ -109,10 +116,11 @@ def read_inputs(
         # Only the parts are used from here on.
         hashed = {path: file_sha256(path) for path in sources}
         everything = store_answers(sources, store, benchmarks=given, memory_limit=memory_limit)
-        changed = [path for path in sources if file_sha256(path) != hashed[path]]
-        if changed:
-            message, remedy = "was changed while it was read", "publish again"
-            raise InputError([Problem(str(path), message, remedy) for path in changed])
+        refuse(
+            Problem(str(path), "was changed while it was read", "publish again")
+            for path in sources
+            if file_sha256(path) != hashed[path]
+        )
         read = {path: read_once(path) for path in (*judged, *measured)}
         hashed |= {path: file.sha256 for path, file in read.items()}
         records = no_submissions()
@@ -120,8 +128,7 @@ def read_inputs(
     hashes = [{"name": path.name, "sha256": sha256} for path, sha256 in hashed.items()]
     units = everything if isinstance(everything, pd.DataFrame) else everything.units
     remedy = "remove them: the table `votes` of a release already includes them"
-    if problems := vote_problems(units, ", ".join(map(str, sources)), remedy):
-        raise InputError(problems)
+    refuse(vote_problems(units, ", ".join(map(str, sources)), remedy))
     known = load_benchmarks(units["benchmark"].unique().tolist(), given)
     lists = read_used([read[path] for path in retrieved], units, known)
     judgements = (
@@ -148,8 +155,7 @@ def _refuse_in_engine(sources: Sequence[Path], retrieved: Sequence[Path]) -> Non
         for folder in sorted({path.parent for path in sources})
         if is_submission(folder)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _files(
@@ -228,15 +234,14 @@ def refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
             f"{keyword('retrievals')}, or publish without it with "
             f"{keyword('without_retrievals', True)}. A release cannot be changed afterwards"
         )
-        problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
-        raise InputError(problems)
+        raise input_error("<answers>", message, remedy, column="strategy", value=lacking[0])
 
 
 def refuse_unused(answers: pd.DataFrame, retrievals: pd.DataFrame, path: str) -> None:
     """Refuse retrievals that none of these answers was generated with."""
     used = {(*key[:2], strategy.retriever) for key, strategy in asked_with(answers).items()}
     given = retrievals[["benchmark", "benchmark_version", "retriever"]].astype("str")
-    problems = [
+    refuse(
         Problem(
             path,
             f"has retrievals for {benchmark}, version {version}, that no answer here names",
@@ -246,9 +251,7 @@ def refuse_unused(answers: pd.DataFrame, retrievals: pd.DataFrame, path: str) ->
         )
         for benchmark, version, retriever in given.drop_duplicates().itertuples(index=False)
         if (benchmark, version, retriever) not in used
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def refuse_blocked(
@@ -316,8 +319,7 @@ def refuse_blocked(
         Problem(parameter("overrule"), "has no blocked answers", remedy, column="model", value=name)
         for name in sorted(set(reasons) - {unit[2] for unit in blocked})
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     columns = (*UNIT_COLUMNS, "reason")
     return [dict(zip(columns, (*unit, why), strict=True)) for unit, why in overruled.items()]
 

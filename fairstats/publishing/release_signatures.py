@@ -22,7 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, first_of, input_error, keyword
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    collected,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+)
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.release_statements import (
@@ -128,14 +136,10 @@ def read_statements(
         paths, others = _files(site, folder)
         problems += others
         for path in paths:
-            try:
+            with collected(problems):
                 one = read_signed(path, keys)
-                if differences := _differences(one, state, site):
-                    raise InputError(differences)
+                refuse(_differences(one, state, site))
                 _refuse_place(one, kind, path)
-            except InputError as error:
-                problems += error.problems
-            else:
                 found.append(one)
     return sorted(found, key=lambda one: (one.created, one.name)), problems
 
@@ -172,17 +176,13 @@ def _read_keys(site: Path) -> tuple[dict[str, PublicKey], list[Problem]]:
     paths, problems = _files(site, KEYS)
     keys = {}
     for path in paths:
-        try:
+        with collected(problems):
             key = read_public_key(path)
-        except InputError as error:
-            problems += error.problems
-            continue
-        if path.name != f"{key.short}{PUBLIC}":
-            message = f"is not the key of this name, but key {key.short}"
-            remedy = "get the key again from its holder, and compare the id with them"
-            problems.append(Problem(str(path), message, remedy))
-            continue
-        keys[key.id] = key
+            if path.name != f"{key.short}{PUBLIC}":
+                message = f"is not the key of this name, but key {key.short}"
+                remedy = "get the key again from its holder, and compare the id with them"
+                raise input_error(path, message, remedy)
+            keys[key.id] = key
     return keys, problems
 
 
@@ -282,8 +282,7 @@ def add_statements(
         files[site / KEYS / f"{one.key.short}{PUBLIC}"] = one.key.pem.encode()
         files[site / one.name] = draft.content
         added.append(replace(one, path=site / one.name))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     for path, content in files.items():
         with whole_file(path) as temporary:
             temporary.write_bytes(content)
@@ -299,8 +298,7 @@ def refuse_problems(site: Path, state: State) -> list[SignedStatement]:
         For each problem.
     """
     statements, problems = read_statements(site, state)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return statements
 
 

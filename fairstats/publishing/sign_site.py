@@ -13,7 +13,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, input_error
+from fairstats._lib.problems import input_error, refuse
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.publish import library_versions
 from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
@@ -94,8 +94,7 @@ def sign(
     """
     signer = read_private_key(key, passphrase=passphrase)
     folder = Path(site)
-    if problems := hash_problems(folder):
-        raise InputError(problems)
+    refuse(hash_problems(folder))
     return _add(folder, "signature", state_of(folder), signer)
 
 

@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import read_once
 from fairstats.release.contents import RELEASES
@@ -108,8 +108,8 @@ def create_key(
         message, remedy = "is empty", "give a passphrase, or unset it for a key without one"
         raise input_error(PASSPHRASE_VARIABLE, message, remedy)
     remedy = "choose another name: a key is never overwritten"
-    if there := [path for path in (private, public) if os.path.lexists(path)]:
-        raise InputError([Problem(str(path), "exists already", remedy) for path in there])
+    there = (path for path in (private, public) if os.path.lexists(path))
+    refuse(Problem(str(path), "exists already", remedy) for path in there)
     made = Ed25519PrivateKey.generate()
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     secret = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_comment, listed, p_figure, percent, quoted
-from fairstats._lib.problems import InputError, Problem, in_lines, input_error, printable
+from fairstats._lib.problems import InputError, Problem, in_lines, input_error, printable, refuse
 from fairstats._lib.safe_names import same_looking
 from fairstats._lib.table_text import json_text, records
 from fairstats._lib.untrusted_files import FileBytes
@@ -217,8 +217,7 @@ def check_submission(
         votes = vote_problems(answers, str(path), "submit the answers that were voted on")
         problems = [*mismatches(submission, answers), *_alike(answers, present, path), *votes]
         problems += _alike_submitters(submission, submitters or {})
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
     names = set(answers["benchmark"]) | (set() if present is None else set(present["benchmark"]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import hash_rows, json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
@@ -277,8 +277,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             example = there[-1] if there else "site/v/2026.11"
             raise input_error(folder, message, f"give the folder of a release, e.g. {example}")
         folder = there[0]
-    if problems := list(file_problems(folder, read_manifest(folder)["files"])):
-        raise InputError(problems)
+    refuse(file_problems(folder, read_manifest(folder)["files"]))
     return Release(folder)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fairstats._lib.model_names import snapshots_in
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.safe_names import is_portable, text_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import FileBytes, read_once
@@ -122,8 +122,7 @@ def read_submission(path: Path) -> Submission:
             message = "has a name that not every system can store"
             remedy = "use letters, digits, dots, hyphens and underscores"
             problems.append(Problem(str(one), message, remedy))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     source = read_once(path / SUBMISSION_FILE, 1 << 20)
     declaration = parse_declaration(read_toml(source), source.path)
     files = []
@@ -154,8 +153,7 @@ def read_submission(path: Path) -> Submission:
         )
         for name in sorted(extra)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     acceptance = None
     if ACCEPTANCE_FILE in inside:
         acceptance = _read_acceptance(inside[ACCEPTANCE_FILE], source.sha256)
@@ -309,26 +307,23 @@ def accepted_submissions(files: Mapping[Path, FileBytes]) -> list[Submission]:
     problems: list[Problem] = []
     read = {(path.parent, path.name): file.sha256 for path, file in files.items()}
     for folder in folders:
-        # Some systems would open a file with other capitals.
-        if SUBMISSION_FILE not in {path.name for path in folder.iterdir()}:
-            message, remedy = f"has no {SUBMISSION_FILE}", "restore the accepted folder"
-            problems.append(Problem(str(folder), message, remedy))
-            continue
-        try:
+        with collected(problems):
+            # Some systems would open a file with other capitals.
+            if SUBMISSION_FILE not in {path.name for path in folder.iterdir()}:
+                raise input_error(
+                    folder, f"has no {SUBMISSION_FILE}", "restore the accepted folder"
+                )
             submission = read_submission(folder)
-        except InputError as error:
-            problems += error.problems
-            continue
-        if submission.acceptance is None:
-            remedy = "check it, then run `fairstats submission accept`"
-            problems.append(Problem(str(folder), "was not accepted", remedy))
-        for name, sha256 in submission.declaration.files.items():
-            if read.get((folder, name)) != sha256:
-                message = "is part of the submission, but is left out or was changed"
-                problems.append(Problem(str(folder / name), message, "publish the whole folder"))
-        found.append(submission)
-    if problems:
-        raise InputError(problems)
+            if submission.acceptance is None:
+                remedy = "check it, then run `fairstats submission accept`"
+                problems.append(Problem(str(folder), "was not accepted", remedy))
+            for name, sha256 in submission.declaration.files.items():
+                if read.get((folder, name)) != sha256:
+                    message = "is part of the submission, but is left out or was changed"
+                    remedy = "publish the whole folder"
+                    problems.append(Problem(str(folder / name), message, remedy))
+            found.append(submission)
+    refuse(problems)
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from fairstats._lib.problems import InputError, Problem, input_error
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.files import read_answer_file
@@ -122,6 +122,5 @@ def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) 
         Problem(path, "is listed twice", _TAKE_AGAIN, row=int(row) + 1, column="model")
         for row in units.index[units.duplicated()]
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return table.astype(_DTYPES)
