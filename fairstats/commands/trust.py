@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.formatting import listed
-from fairstats._lib.problems import Problem, input_error, printable, refuse
+from fairstats._lib.problems import InputError, Problem, input_error, printable, refuse
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.commands._options import Benchmarks, EngineName, MemoryLimit, Paths, load_given
 from fairstats.commands._shared import (
