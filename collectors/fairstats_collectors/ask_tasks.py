@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 class Terms:
     """Hold how to query a `fairstats.asking.models.Model`.
 
+    Attributes that are not listed here are those of `AskingOptions`.
+
     Parameters
     ----------
     model : str
         A known model, its name at the service, or ``"embedded"``.
     max_tokens : int
         The longest reply, without thinking tokens.
-    base_url, temperature, ...
-        As `fairstats.asking.models.AskingOptions`.
 
     Raises
     ------

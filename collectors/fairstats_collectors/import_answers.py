@@ -14,7 +14,6 @@ from fairstats._lib.problems import InputError, Problem, collected, input_error,
 from fairstats._lib.records import (
     SEPARATORS,
     NoValue,
-    Paths,
     Record,
     csv_records,
     importable_files,
@@ -22,7 +21,7 @@ from fairstats._lib.records import (
     json_value,
     xlsx_records,
 )
-from fairstats._lib.untrusted_files import REPORTED_LINES
+from fairstats._lib.untrusted_files import REPORTED_LINES, Paths
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems

@@ -6,7 +6,6 @@ The importer of tables reads the models' decisions, by ``data/importers/medpertu
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import pandas as pd
 
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, csv_records, importable_files
+from fairstats._lib.untrusted_files import AnyPath
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
 from fairstats_collectors.mapping_files import read_mapping
@@ -28,7 +28,7 @@ _AS_RELEASED = "use the file as released"
 _DECIDED = [f"{decision.upper()}_{number}" for decision in DECISIONS for number in CLINICIANS]
 
 
-def import_medperturb(path: str | os.PathLike[str]) -> pd.DataFrame:
+def import_medperturb(path: AnyPath) -> pd.DataFrame:
     """Read the clinicians' decisions into the ratings table.
 
     Parameters
@@ -66,7 +66,7 @@ def read_medperturb_ratings(paths: Sequence[Path]) -> Imported:
     return Imported(pd.concat(frames, ignore_index=True), comments)
 
 
-def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
+def medperturb_keys(path: AnyPath) -> pd.DataFrame:
     """Return the majority decision of the three clinicians on each original message.
 
     Parameters
@@ -96,7 +96,7 @@ def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
     )
 
 
-def _texts(path: str | os.PathLike[str]) -> list[Record]:
+def _texts(path: AnyPath) -> list[Record]:
     """Return the rows of the file, each a text; ``message`` is the part of the id they share."""
     declared = read_mapping("medperturb")
     (file,) = importable_files(path, declared.find, (".csv",))

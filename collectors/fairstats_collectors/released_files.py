@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +20,7 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import AnyPath
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 # To connect, for each address of the host, and between two parts of a file. A packet that is lost
@@ -90,10 +90,7 @@ def released_archives() -> tuple[ListedFile, ...]:
 
 
 def fetch_fairmedqa(
-    out: str | os.PathLike[str],
-    *,
-    source: str | os.PathLike[str] | None = None,
-    say: Callable[[str], object] = lambda line: None,
+    out: AnyPath, *, source: AnyPath | None = None, say: Callable[[str], object] = lambda line: None
 ) -> Fetched:
     """Copy or download every listed answer file into a folder per repository.
 
@@ -117,10 +114,7 @@ def released_replies() -> dict[Path, ListedFile]:
 
 
 def fetch_biasmedqa(
-    out: str | os.PathLike[str],
-    *,
-    source: str | os.PathLike[str] | None = None,
-    say: Callable[[str], object] = lambda line: None,
+    out: AnyPath, *, source: AnyPath | None = None, say: Callable[[str], object] = lambda line: None
 ) -> Fetched:
     """Copy or download every listed file of replies into the folder of its model.
 
@@ -131,10 +125,10 @@ def fetch_biasmedqa(
 
 def fetch_listed(
     listed: Mapping[Path, ListedFile],
-    out: str | os.PathLike[str],
+    out: AnyPath,
     *,
     archives: Iterable[ListedFile] = (),
-    source: str | os.PathLike[str] | None = None,
+    source: AnyPath | None = None,
     say: Callable[[str], object] = lambda line: None,
 ) -> Fetched:
     """Copy or download every listed file into a folder.

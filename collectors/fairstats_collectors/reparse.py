@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_files import AnyPath, read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.asking.value_from_reply import read_reply
@@ -86,7 +86,7 @@ def reparse_answers(
     answers: pd.DataFrame,
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-    items: str | os.PathLike[str] | None = None,
+    items: AnyPath | None = None,
     letters_only: bool = False,
 ) -> Reparsed:
     """Read the replies in ``answer_raw`` again.
@@ -163,10 +163,10 @@ def reparse_answers(
 
 def reparse(
     source: Sequence[str | os.PathLike[str]],
-    out: str | os.PathLike[str],
+    out: AnyPath,
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-    items: str | os.PathLike[str] | None = None,
+    items: AnyPath | None = None,
     letters_only: bool = False,
 ) -> tuple[Reparsed, list[Path]]:
     """Read the replies of answer files again, and write the answers to new files.
@@ -216,7 +216,7 @@ def _said(letters: pd.Series, statuses: pd.Series) -> pd.Series:
 
 
 def _options(
-    benchmark: Benchmark, items: str | os.PathLike[str] | None, letters_only: bool
+    benchmark: Benchmark, items: AnyPath | None, letters_only: bool
 ) -> dict[str, dict[str, str]]:
     """Return the options of each item: its letters and their texts."""
     if letters_only:

@@ -7,12 +7,11 @@ import csv
 import datetime
 import io
 import math
-import os
 import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +30,8 @@ from fairstats._lib.problems import (
 )
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
+    Paths,
+    each_path,
     json_objects,
     parse_json,
     parse_unicode,
@@ -49,8 +50,6 @@ MAX_BYTES = MAX_TEXT_FILE_BYTES
 SEPARATORS = ",;\t"
 #: The separator is determined from this many characters, so that an endless line is not read.
 _HEADER_LENGTH = 2**16
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: A workbook is a compressed folder; this is the limit for its unpacked size.
 MAX_UNPACKED = 2**27
@@ -115,10 +114,9 @@ def importable_files(
         With a problem for each path that cannot be read.
     """
     limit = MAX_BYTES if max_bytes is None else max_bytes
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     files: list[Path] = []
     problems: list[Problem] = []
-    for path in map(Path, given):
+    for path in map(Path, each_path(paths)):
         if find is None and path.is_dir():
             problems.append(Problem(str(path), "is a folder", "give a file in the folder"))
             continue

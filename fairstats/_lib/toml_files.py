@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -24,7 +23,7 @@ from pydantic_core import ErrorDetails
 
 from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.safe_names import is_plain_text
-from fairstats._lib.untrusted_files import read_text
+from fairstats._lib.untrusted_files import AnyPath, read_text
 
 # Python's TOML reader needs memory quadratic in the number of parts of a dotted key: gigabytes for
 # a key of 40 KB.
@@ -91,7 +90,7 @@ class Table(BaseModel):
 T = TypeVar("T")
 
 
-def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_toml(path: AnyPath) -> dict[str, Any]:
     """Read a TOML file, or raise `InputError` if it is missing or broken."""
     text = read_text(path, _BYTES)
     for number, line in enumerate(text.split("\n"), start=1):

@@ -61,6 +61,13 @@ _LONG_JSON = 64 * 2**20
 REPORTED_LINES = 1_000
 
 T = TypeVar("T")
+AnyPath = str | os.PathLike[str]
+Paths = AnyPath | Iterable[AnyPath]
+
+
+def each_path(paths: Paths) -> list[AnyPath]:
+    """Return one path or several as a list."""
+    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class FileBytes(os.PathLike[str]):
         return hashlib.sha256(self.content).hexdigest()
 
 
-def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileBytes:
+def read_once(path: AnyPath, most: int | None = None) -> FileBytes:
     """Read a whole regular file; return a file that was read before unchanged.
 
     Parameters
@@ -153,7 +160,7 @@ def already_read(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, FileByte
     return {one.path: one for one in paths if isinstance(one, FileBytes)}
 
 
-def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
+def read_text(path: AnyPath, most: int | None = None) -> str:
     """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text.
 
     Raises
@@ -291,11 +298,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def checked(
-    expected: TypeAdapter[T],
-    text: str | bytes,
-    path: str | os.PathLike[str],
-    message: str,
-    remedy: str,
+    expected: TypeAdapter[T], text: str | bytes, path: AnyPath, message: str, remedy: str
 ) -> T:
     """Parse JSON from outside, and check it with a model; values are not converted.
 
@@ -377,9 +380,7 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def json_objects(
-    path: str | os.PathLike[str], *, unicode: bool = True
-) -> list[tuple[int, dict[str, Any]]]:
+def json_objects(path: AnyPath, *, unicode: bool = True) -> list[tuple[int, dict[str, Any]]]:
     """Read the objects of a JSON Lines file with their line numbers; skip blank lines.
 
     Without `unicode`, halves of surrogate pairs are accepted, since truncated replies can end with
@@ -452,7 +453,7 @@ def _separators(content: bytes) -> int:
     return sum(map(content.count, (b",", b"[", b"{")))
 
 
-def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
+def refuse_many_values(path: AnyPath, values: int) -> None:
     """Refuse a file with more than `MAX_VALUES` values."""
     if values > MAX_VALUES:
         raise InputError([_too_many_values(os.fspath(path))])
@@ -462,7 +463,7 @@ def _too_many_values(path: str) -> Problem:
     return Problem(path, f"contains more than {MAX_VALUES:,} values", SPLIT)
 
 
-def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def read_json_lines(path: AnyPath) -> list[dict[str, Any]]:
     """Read the objects of a JSON Lines file as `json_objects` does, without line numbers."""
     return [row for _, row in json_objects(path)]
 

@@ -20,6 +20,7 @@ from fairstats._lib.problems import InputError, Note, Problem, input_error, refu
 from fairstats._lib.untrusted_files import (
     REPORTED_LINES,
     SPLIT,
+    AnyPath,
     FileBytes,
     read_json_lines,
     read_once,
@@ -38,7 +39,7 @@ _BATCH_ROWS = 65_536
 _INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
-def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
+def load_jsonl(path: AnyPath) -> pd.DataFrame:
     """Read a JSON Lines file as a table of texts, numbers and nulls.
 
     Raises
@@ -67,9 +68,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def load_csv(
-    path: str | os.PathLike[str], *, encoding: str = "utf-8", separator: str = ","
-) -> pd.DataFrame:
+def load_csv(path: AnyPath, *, encoding: str = "utf-8", separator: str = ",") -> pd.DataFrame:
     """Read a CSV file, with every cell as text and an empty cell as null.
 
     Raises
@@ -136,7 +135,7 @@ def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
     return header
 
 
-def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
+def not_csv(path: AnyPath, error: Exception) -> Problem:
     """Return why a file could not be read as CSV, for the person who saved it."""
     if isinstance(error, UnicodeDecodeError):
         message = "is not UTF-8, so letters such as é or ß cannot be read"
@@ -146,9 +145,7 @@ def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
     return Problem(os.fspath(path), message, "save it as UTF-8 CSV again")
 
 
-def load_parquet(
-    path: str | os.PathLike[str], columns: Collection[str] | None = None
-) -> pd.DataFrame:
+def load_parquet(path: AnyPath, columns: Collection[str] | None = None) -> pd.DataFrame:
     """Read a parquet file of texts and numbers.
 
     Parameters

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -32,6 +32,7 @@ from fairstats._lib.problems import (
     wrong,
 )
 from fairstats._lib.safe_names import normal_name
+from fairstats._lib.untrusted_files import AnyPath, Paths
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.engine_frames import PART_ROWS, distinct
@@ -51,11 +52,11 @@ _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
 def scan_answers(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    source: Paths,
     *,
     engine: Engine = "duckdb",
     memory_limit: str = MEMORY_LIMIT,
-    temp_directory: str | os.PathLike[str] | None = None,
+    temp_directory: AnyPath | None = None,
     snapshot: str | None = None,
 ) -> Any:
     """Open answer files in an engine, for `fairstats.analyze`.
@@ -265,7 +266,7 @@ def _in_duckdb(
     columns: list[str],
     partitioned: bool,
     memory_limit: str,
-    temp_directory: str | os.PathLike[str] | None,
+    temp_directory: AnyPath | None,
 ) -> duckdb.DuckDBPyRelation:
     import duckdb
 

@@ -18,7 +18,7 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.safe_names import digest, unique_slugs
-from fairstats._lib.untrusted_files import refuse_links
+from fairstats._lib.untrusted_files import AnyPath, Paths, each_path, refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
@@ -43,10 +43,7 @@ NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFI
 
 
 def read_answers(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmark: Benchmark | None = None,
-    snapshot: str | None = None,
+    source: Paths, *, benchmark: Benchmark | None = None, snapshot: str | None = None
 ) -> pd.DataFrame:
     """Read answers from a file, several files or a folder.
 
@@ -120,7 +117,7 @@ def no_such_snapshot(snapshot: str, there: Iterable[str]) -> Problem:
 
 
 def read_answer_file(
-    path: str | os.PathLike[str], *, benchmark: Benchmark | None = None, repeated: bool = False
+    path: AnyPath, *, benchmark: Benchmark | None = None, repeated: bool = False
 ) -> pd.DataFrame:
     """Read and check the answers of one file, or of `fairstats._lib.untrusted_files.FileBytes`.
 
@@ -229,7 +226,7 @@ def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
 
-def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+def write_answers(answers: pd.DataFrame, path: AnyPath) -> Path:
     """Write answers as parquet (zstd), completely or not at all.
 
     The rows are checked first, written to a temporary file in the same folder, and renamed. So
@@ -292,9 +289,7 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def write_answer_sets(
-    answers: pd.DataFrame, folder: str | os.PathLike[str], *, add: bool = False
-) -> list[Path]:
+def write_answer_sets(answers: pd.DataFrame, folder: AnyPath, *, add: bool = False) -> list[Path]:
     """Write answers into a folder, one file per benchmark version, model and strategy.
 
     Parameters
@@ -372,9 +367,7 @@ def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Proble
     return [Problem(str(path), message, remedy)]
 
 
-def answer_files(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> list[Path]:
+def answer_files(source: Paths) -> list[Path]:
     """Return the answer files in `source`, with folders expanded, in a stable order.
 
     The word ``example`` is the shipped answers, unless there is a file or folder of this name.
@@ -385,7 +378,7 @@ def answer_files(
         If a path does not exist or has another suffix, or a folder contains no answer file or a
         symbolic link.
     """
-    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    paths = each_path(source)
     files: list[Path] = []
     problems: list[Problem] = []
     known = ", ".join(SUFFIXES)
@@ -427,9 +420,7 @@ def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     return [path for path in named if not path.is_dir()]
 
 
-def files_ending(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], suffix: str
-) -> list[Path]:
+def files_ending(source: Paths, suffix: str) -> list[Path]:
     """Return the files with this suffix among paths and inside folders among them, each once.
 
     Raises
@@ -442,17 +433,15 @@ def files_ending(
     >>> [path.name for path in files_ending(["a.parquet", "b.ratings.parquet"], RATINGS_SUFFIX)]
     ['b.ratings.parquet']
     """
-    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
     found: dict[Path, Path] = {}
-    for path in paths:
-        inside = _inside(path, (suffix,)) if path.is_dir() else [path]
-        for file in inside:
+    for path in map(Path, each_path(source)):
+        for file in _inside(path, (suffix,)) if path.is_dir() else [path]:
             if file.name.endswith(suffix):
                 found.setdefault(file.resolve(), file)
     return list(found.values())
 
 
-def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def load_table(path: AnyPath) -> pd.DataFrame:
     """Read a parquet, CSV or JSON Lines file without changes.
 
     Raises

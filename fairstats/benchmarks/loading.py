@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
@@ -29,7 +28,7 @@ from fairstats._lib.toml_files import (
     texts_of,
     unshowable,
 )
-from fairstats._lib.untrusted_files import file_inside, read_json_lines
+from fairstats._lib.untrusted_files import AnyPath, file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.contradictions import contradictions
 from fairstats.benchmarks.declaration import (
@@ -217,7 +216,7 @@ class _Declaration(Table):
         return self
 
 
-def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) -> Benchmark:
+def load_benchmark(source: AnyPath, *, confined: bool = False) -> Benchmark:
     """Load a benchmark by the name of a built-in one, or from a file.
 
     Parameters

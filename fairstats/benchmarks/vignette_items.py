@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_files import AnyPath, read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -160,9 +159,7 @@ def _written_groups(rows: Sequence[Mapping[str, Any]], benchmark: Benchmark) -> 
     ]
 
 
-def read_vignettes(
-    source: str | os.PathLike[str], *, benchmark: str | os.PathLike[str] | Benchmark | None = None
-) -> Vignettes:
+def read_vignettes(source: AnyPath, *, benchmark: AnyPath | Benchmark | None = None) -> Vignettes:
     """Read the items of a benchmark with the text of all their variants.
 
     Parameters
@@ -222,7 +219,7 @@ def read_vignettes(
     return Vignettes(declared, tuple(items), file, file_sha256(file))
 
 
-def _declared(benchmark: str | os.PathLike[str] | Benchmark) -> Benchmark:
+def _declared(benchmark: AnyPath | Benchmark) -> Benchmark:
     return benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairstats._lib.problems import Problem, input_error, keyword, parameter, refuse
 from fairstats._lib.safe_names import WEB_ADDRESS
+from fairstats._lib.untrusted_files import AnyPath
 
 if TYPE_CHECKING:  # The command line names the formats without loading pandas.
     from fairstats.release.contents import Release
@@ -88,10 +88,7 @@ _NONE = Options()
 
 
 def write_export(
-    name: str,
-    release: str | os.PathLike[str],
-    folder: str | os.PathLike[str],
-    options: Options = _NONE,
+    name: str, release: AnyPath, folder: AnyPath, options: Options = _NONE
 ) -> list[Path]:
     """Write a release in the format of another tool.
 

@@ -26,6 +26,7 @@ from fairstats._lib.problems import (
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml
+from fairstats._lib.untrusted_files import Paths
 from fairstats.answers.files import (
     NO_ANSWERS,
     RETRIEVALS_SUFFIX,
@@ -145,10 +146,7 @@ def _filled(template: str, named: Mapping[str, str], *, quoted: bool) -> str:
 
 
 def create_submission(
-    answers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    out: Path,
-    facts: Mapping[str, Any],
-    ask: Callable[[str], Any] | None = None,
+    answers: Paths, out: Path, facts: Mapping[str, Any], ask: Callable[[str], Any] | None = None
 ) -> list[str]:
     """Write a submission's folder: the answers, and a declaration to complete.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import pandas as pd
 
 from fairstats._lib.problems import laid_out
 from fairstats._lib.table_text import hash_rows
+from fairstats._lib.untrusted_files import AnyPath
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit, batches, count_rows
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_parquet
@@ -82,7 +82,7 @@ class ReleaseDiff:
     verdicts: pd.DataFrame
 
 
-def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> ReleaseDiff:
+def diff_releases(old: AnyPath, new: AnyPath) -> ReleaseDiff:
     """Compare two releases.
 
     Parameters

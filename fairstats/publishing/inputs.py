@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from fairstats._lib.problems import (
     wrong,
 )
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats._lib.untrusted_files import AnyPath, FileBytes, Paths, each_path, read_once
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
@@ -51,8 +50,6 @@ from fairstats.screening.screen import screen_opened
 from fairstats.submissions.folder import accepted_submissions, is_submission
 from fairstats.submissions.records import no_submissions, submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def read_inputs(
@@ -93,7 +90,7 @@ def read_inputs(
         If a file has a problem, or the files do not belong together.
     """
     given = by_name(benchmarks)
-    named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
+    named = each_path(answers)
     retrieved = _files(named, retrievals, "retrievals", RETRIEVALS_SUFFIX)
     judged = _files(named, ratings, "ratings", RATINGS_SUFFIX)
     measured = _files(named, measures, "measures", MEASURES_SUFFIX)
@@ -158,13 +155,9 @@ def _refuse_in_engine(sources: Sequence[Path], retrieved: Sequence[Path]) -> Non
     refuse(problems)
 
 
-def _files(
-    named: list[str | os.PathLike[str]], others: Paths, what: str, suffix: str
-) -> list[Path]:
+def _files(named: list[AnyPath], others: Paths, what: str, suffix: str) -> list[Path]:
     """List the files with this ending; each of the other paths must be one or have one."""
-    found = [
-        Path(path) for path in ([others] if isinstance(others, (str, os.PathLike)) else others)
-    ]
+    found = list(map(Path, each_path(others)))
     for path in found:
         if not files_ending(path, suffix):
             remedy = f"give a file that ends in {suffix}, or a folder with one"

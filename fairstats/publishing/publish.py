@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import os
 import platform
 import shutil
 import warnings
@@ -25,6 +24,7 @@ from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import is_portable
 from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
+from fairstats._lib.untrusted_files import AnyPath, Paths
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.answers.engines import engine_problems
 from fairstats.answers.files import write_parquet
@@ -36,7 +36,6 @@ from fairstats.exports.export import Options
 from fairstats.inference._checks import check_choice
 from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
-    Paths,
     read_inputs,
     refuse_blocked,
     refuse_level,
@@ -120,7 +119,7 @@ def publish(
     answers: Paths,
     *,
     release: str,
-    out: str | os.PathLike[str],
+    out: AnyPath,
     retrievals: Paths = (),
     ratings: Paths = (),
     measures: Paths = (),
@@ -131,8 +130,8 @@ def publish(
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Rubrics = (),
-    models: str | os.PathLike[str] | None = None,
-    pages: str | os.PathLike[str] | None = None,
+    models: AnyPath | None = None,
+    pages: AnyPath | None = None,
     engine: PublishingEngine = "pandas",
     memory_limit: str = MEMORY_LIMIT,
     watch: Watch = unwatched,

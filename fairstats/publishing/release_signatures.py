@@ -32,7 +32,7 @@ from fairstats._lib.problems import (
     refuse,
 )
 from fairstats._lib.table_text import json_text, write_text
-from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats._lib.untrusted_files import AnyPath, FileBytes, read_once
 from fairstats.publishing.release_statements import (
     LARGEST_ENVELOPE,
     Kind,
@@ -144,7 +144,7 @@ def read_statements(
     return sorted(found, key=lambda one: (one.created, one.name)), problems
 
 
-def read_signed(path: str | os.PathLike[str], keys: Mapping[str, PublicKey]) -> SignedStatement:
+def read_signed(path: AnyPath, keys: Mapping[str, PublicKey]) -> SignedStatement:
     """Read a signed statement, and check its signature with the key that it names.
 
     Raises

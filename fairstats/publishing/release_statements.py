@@ -13,7 +13,6 @@ verification summary (https://slsa.dev/spec/v1.1/verification_summary), and DSSE
 from __future__ import annotations
 
 import base64
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from fairstats._lib.installation import __version__
 from fairstats._lib.problems import Problem, input_error
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
 from fairstats._lib.table_text import json_text
-from fairstats._lib.untrusted_files import checked, read_text
+from fairstats._lib.untrusted_files import AnyPath, checked, read_text
 from fairstats.publishing.signing_keys import PublicKey, public_part
 from fairstats.publishing.site_folder import KEYS
 from fairstats.release.contents import MANIFEST, RELEASES, Release, releases_of
@@ -271,7 +270,7 @@ class _Layout(BaseModel):
 _LAYOUT = TypeAdapter(_Layout)
 
 
-def read_statement(payload: bytes, path: str | os.PathLike[str]) -> Statement:
+def read_statement(payload: bytes, path: AnyPath) -> Statement:
     """Read a statement from the payload of an envelope; `path` is for messages.
 
     Raises
@@ -373,9 +372,7 @@ class _Envelope(BaseModel, extra="forbid"):
 _ENVELOPE = TypeAdapter(_Envelope)
 
 
-def signed_payload(
-    path: str | os.PathLike[str], keys: Mapping[str, PublicKey]
-) -> tuple[PublicKey, bytes]:
+def signed_payload(path: AnyPath, keys: Mapping[str, PublicKey]) -> tuple[PublicKey, bytes]:
     """Read an envelope, and check its signature with the key that it names.
 
     Returns

@@ -42,7 +42,7 @@ from pyhanko.sign.signers.pdf_cms import select_suitable_signing_md
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
 from fairstats._lib.problems import input_error
-from fairstats._lib.untrusted_files import read_once
+from fairstats._lib.untrusted_files import AnyPath, read_once
 from fairstats.publishing.signing_keys import PASSPHRASE_VARIABLE, refuse_in_site, refuse_readable
 from fairstats.publishing.signing_keys import passphrase as passphrase
 
@@ -78,7 +78,7 @@ def read_certificates(paths: Iterable[str | os.PathLike[str]]) -> list[x509.Cert
     return [certificate for path in paths for certificate in _read(path)]
 
 
-def _read(path: str | os.PathLike[str]) -> list[x509.Certificate]:
+def _read(path: AnyPath) -> list[x509.Certificate]:
     content = read_once(path, _LARGEST_FILE).content
     remedy = "give the signer's certificate, or the root that issued it, in PEM"
     if b"PRIVATE KEY" in content:
@@ -156,9 +156,7 @@ class Credentials:
     chain: tuple[Certificate, ...]
 
 
-def read_credentials(
-    path: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> Credentials:
+def read_credentials(path: AnyPath, *, passphrase: bytes | None = None) -> Credentials:
     """Read a private key with its certificate.
 
     Parameters
@@ -232,9 +230,7 @@ def _checked(found: PKCS12KeyAndCertificates, path: str) -> Credentials:
     return Credentials(PrivateKeyInfo.load(secret), encoded(certificate), chain)
 
 
-def report_signer(
-    path: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> Callable[[bytes], bytes]:
+def report_signer(path: AnyPath, *, passphrase: bytes | None = None) -> Callable[[bytes], bytes]:
     """Return the function that signs a PDF.
 
     Parameters

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import input_error, refuse
-from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats._lib.untrusted_files import AnyPath, FileBytes, Paths, read_once
 from fairstats.publishing.publish import library_versions
 from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
 from fairstats.publishing.release_statements import (
@@ -58,12 +58,7 @@ class Attested:
     path: Path | None
 
 
-def sign(
-    site: str | os.PathLike[str],
-    key: str | os.PathLike[str],
-    *,
-    passphrase: bytes | None = None,
-) -> Path:
+def sign(site: AnyPath, key: AnyPath, *, passphrase: bytes | None = None) -> Path:
     """Sign the present state of a site as its publisher.
 
     Parameters
@@ -99,13 +94,13 @@ def sign(
 
 
 def verify_and_attest(
-    site: str | os.PathLike[str],
-    key: str | os.PathLike[str],
+    site: AnyPath,
+    key: AnyPath,
     *,
     passphrase: bytes | None = None,
     expect: str | None = None,
     after: str | None = None,
-    trust: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    trust: Paths = (),
     pages: bool = True,
 ) -> Attested:
     """Verify a site, and sign a statement that all of its figures were recomputed.
@@ -144,7 +139,7 @@ def verify_and_attest(
 
 
 def add_attestations(
-    site: str | os.PathLike[str], files: Iterable[str | os.PathLike[str]] = ()
+    site: AnyPath, files: Iterable[str | os.PathLike[str]] = ()
 ) -> list[SignedStatement]:
     """Add signed statements of others to a site, and list all that it has.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
-from fairstats._lib.untrusted_files import read_once
+from fairstats._lib.untrusted_files import AnyPath, Paths, each_path, read_once
 from fairstats.release.contents import RELEASES
 
 #: The suffix of a public key.
@@ -70,9 +70,7 @@ class PublicKey:
         return key
 
 
-def create_key(
-    out: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> tuple[Path, PublicKey]:
+def create_key(out: AnyPath, *, passphrase: bytes | None = None) -> tuple[Path, PublicKey]:
     """Make a key pair: `out` with mode 0600, and `out`.pub.
 
     Parameters
@@ -135,9 +133,7 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         raise
 
 
-def read_private_key(
-    path: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> Ed25519PrivateKey:
+def read_private_key(path: AnyPath, *, passphrase: bytes | None = None) -> Ed25519PrivateKey:
     """Read a private key; no message contains a part of it.
 
     Raises
@@ -170,7 +166,7 @@ def read_private_key(
     return key
 
 
-def read_public_key(path: str | os.PathLike[str]) -> PublicKey:
+def read_public_key(path: AnyPath) -> PublicKey:
     """Read a public key.
 
     Raises
@@ -306,9 +302,7 @@ class TrustedKey:
         return None
 
 
-def read_trusted(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> dict[str, TrustedKey]:
+def read_trusted(paths: Paths) -> dict[str, TrustedKey]:
     """Read the keys that a reader trusts.
 
     Parameters
@@ -327,7 +321,7 @@ def read_trusted(
         If a file is neither, or a key is in two of them.
     """
     found: dict[str, TrustedKey] = {}
-    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+    for path in each_path(paths):
         file = Path(path)
         toml = file.suffix == ".toml"
         for one in _read_toml(file) if toml else [TrustedKey(read_public_key(file), file.stem)]:

@@ -14,7 +14,7 @@ from fairstats._lib.formatting import capital, escape_comment, listed, p_figure,
 from fairstats._lib.problems import InputError, Problem, in_lines, input_error, printable, refuse
 from fairstats._lib.safe_names import same_looking
 from fairstats._lib.table_text import json_text, records
-from fairstats._lib.untrusted_files import FileBytes
+from fairstats._lib.untrusted_files import AnyPath, FileBytes
 from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.answers.strategies import vote_problems
@@ -150,7 +150,7 @@ class SubmissionCheck:
 
 
 def check_submission(
-    folder: str | os.PathLike[str],
+    folder: AnyPath,
     present: pd.DataFrame | None = None,
     *,
     missing: MissingPolicy | None = None,

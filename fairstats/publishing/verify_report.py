@@ -26,7 +26,7 @@ from pyhanko_certvalidator import ValidationContext
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import read_once
+from fairstats._lib.untrusted_files import AnyPath, read_once
 from fairstats.publishing.report_signature import (
     decoded,
     encoded,
@@ -98,7 +98,7 @@ class SignatureCheck:
     notes: tuple[str, ...] = ()
 
 
-def read_pdf(path: str | os.PathLike[str]) -> Pdf:
+def read_pdf(path: AnyPath) -> Pdf:
     """Read a PDF.
 
     Raises
@@ -322,8 +322,8 @@ def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
 
 
 def verify_report(
-    path: str | os.PathLike[str],
-    release: str | os.PathLike[str],
+    path: AnyPath,
+    release: AnyPath,
     *,
     trust: Iterable[str | os.PathLike[str]] = (),
     pages: bool = True,

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import hash_rows, json_text, write_text
-from fairstats._lib.untrusted_files import checked, read_text
+from fairstats._lib.untrusted_files import AnyPath, checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.successors import ModelFacts
 from fairstats.release.contents import (
@@ -254,7 +254,7 @@ def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
         after = before.name
 
 
-def open_release(path: str | os.PathLike[str]) -> Release:
+def open_release(path: AnyPath) -> Release:
     """Open a release after checking its files against its manifest.
 
     Parameters

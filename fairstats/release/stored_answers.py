@@ -8,7 +8,6 @@ parts themselves: a release is computed from what it holds.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem, refuse
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.table_text import hash_rows
+from fairstats._lib.untrusted_files import Paths
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import (
     needed_variants,
@@ -76,7 +76,7 @@ class StoredAnswers:
 
 
 def store_answers(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    source: Paths,
     folder: Path,
     *,
     benchmarks: Mapping[str, Benchmark],
