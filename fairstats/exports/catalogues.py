@@ -79,20 +79,8 @@ _KEYWORDS = ("fairness", "bias", "medical question answering", "language models"
 def write_croissant(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write ``croissant.json``: the release's parquet files, their columns, and how they were made.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        The target folder.
-    options : Options
-        `url` is the address of the release. Without it, readers find the files only if
-        ``croissant.json`` is in the release's folder of downloads.
-
-    Returns
-    -------
-    list of Path
-        The file.
+    Without the address of the release in `options`, readers find the files only if it is in the
+    release's folder of downloads.
     """
     return [write_text(json_text(croissant(release, options.url)), folder / CROISSANT)]
 

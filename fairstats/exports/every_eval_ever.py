@@ -73,19 +73,7 @@ _DETAILS = (
 def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write a release as Every Eval Ever 0.3.0, with every answer as a sample.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        Gets ``data/<benchmark>/<developer>/<model>/<uuid>.json`` and ``<uuid>_samples.jsonl``.
-    options : Options
-        Not used.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    The files are ``data/<benchmark>/<developer>/<model>/<uuid>.json`` and ``<uuid>_samples.jsonl``.
     """
     written = []
     for one, own in answer_sets(release):

@@ -270,20 +270,8 @@ def _cells(grid: Grid) -> Iterator[Cell]:
 def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write each chosen table as a ``.tex`` file to be read with ``\\input``.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        The target folder.
-    options : Options
-        The tables.
-
-    Returns
-    -------
-    list of Path
-        The files. They need the packages ``longtable``, ``booktabs``, ``multirow`` and ``array``.
-        All text in them is escaped.
+    It needs the packages ``longtable``, ``booktabs``, ``multirow`` and ``array``. All text is
+    escaped.
     """
     return [
         write_text(
@@ -295,22 +283,10 @@ def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
 
 
 def write_xlsx(release: Release, folder: Path, options: Options) -> list[Path]:
-    """Write the chosen tables as one workbook, with a sheet for each.
+    """Write the chosen tables as a workbook, ``<table>.xlsx`` or ``tables.xlsx``, a sheet for each.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        Gets ``<table>.xlsx``, or ``tables.xlsx`` for several tables.
-    options : Options
-        The tables. Figures of a release's table are numbers, and infinite ones are text. Cells of
-        pages are text as shown.
-
-    Returns
-    -------
-    list of Path
-        The file.
+    Figures of a release's table are numbers, and infinite ones are text. Cells of pages are text as
+    shown.
     """
     import openpyxl
 
