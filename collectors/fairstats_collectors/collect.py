@@ -209,16 +209,7 @@ def answer_rows(
 ) -> pd.DataFrame:
     """Return the rows of the answers table, in the order of the tasks.
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark, by whose kind of answers the replies are read.
-    tasks : iterable of Task
-        The expected tasks; each has its reply.
-    replies : Mapping
-        The reply to each task.
-    facts : Mapping
-        The columns that all rows share: benchmark, benchmark_version, model, strategy.
+    The benchmark's kind of answers determines how replies are read; each task has its reply.
     """
     return pd.DataFrame([dict(facts) | _row(benchmark, task, replies[task.slot]) for task in tasks])
 
@@ -261,14 +252,7 @@ def _row(benchmark: Benchmark, task: Task, reply: Reply) -> dict[str, Any]:
 def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> None:
     """Refuse to overwrite answers that the new file would not contain.
 
-    Parameters
-    ----------
-    path : Path
-        The file for the answers.
-    tasks : iterable of Task
-        The tasks of the new file.
-    replies : Mapping
-        Their replies in the journal so far.
+    `tasks` are those of the new file, and `replies` their replies in the journal so far.
 
     Raises
     ------

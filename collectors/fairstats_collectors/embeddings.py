@@ -135,16 +135,7 @@ def embed_kept(
 ) -> Array:
     """Return the vectors of texts; stored ones are not requested again.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        n texts.
-    embedder : Embedder
-        The model for the other vectors.
-    cache : Path
-        The file of stored vectors, by model, endpoint and the text's sha256.
-    say : callable
-        Called with progress messages.
+    `cache` is the file of stored vectors, by model, endpoint and the text's sha256.
 
     Returns
     -------

@@ -67,18 +67,8 @@ def read_excerpts(
 ) -> Excerpts:
     """Read the first snippets of each variant from a file of retrievals.
 
-    Parameters
-    ----------
-    path : Path
-        A file written by ``fairstats rag retrieve``.
-    benchmark : Benchmark
-        The benchmark to run.
-    version : str
-        Its version.
-    items : iterable of Item
-        All of its items.
-    top_k : int
-        The number of snippets to use.
+    The file was written by ``fairstats rag retrieve``; `items` are all items of the benchmark's
+    version.
 
     Returns
     -------

@@ -152,15 +152,6 @@ def imported(
 ) -> pd.DataFrame:
     """Return the answers of files, checked against the schema and the benchmark's declaration.
 
-    Parameters
-    ----------
-    files : iterable of path
-        The files.
-    read : callable
-        Reads one file.
-    mapped : Mapped
-        How records become answers.
-
     Raises
     ------
     InputError
@@ -197,12 +188,7 @@ def join_files(
 ) -> pd.DataFrame:
     """Return the answers of all files; two files must not contain the same answer.
 
-    Parameters
-    ----------
-    files : iterable of path
-        The files.
-    answers_of : callable
-        Returns the answers of a file; None if it has no relevant ones.
+    `answers_of` returns None for a file without relevant answers.
 
     Raises
     ------

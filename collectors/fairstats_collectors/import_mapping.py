@@ -364,16 +364,8 @@ def mapping(
 ) -> Mapped:
     """Return a checked `Mapped` from a caller's settings.
 
-    Parameters
-    ----------
-    layout : str
-        The importer's name.
-    given : Given
-        The caller's settings.
-    declared : MappingFile, optional
-        The mapping that they are added to, by default the one of the importer's name.
-    wide : bool
-        Whether the importer reads tables with a column per group.
+    They are added to `declared`, by default the mapping of the importer's name. `wide` is
+    whether the importer reads tables with a column per group.
 
     Raises
     ------
@@ -510,14 +502,7 @@ def refuse_others(
 ) -> None:
     """Refuse settings that an importer cannot use: its files provide them, or they are unknowable.
 
-    Parameters
-    ----------
-    layout : str
-        The importer's name.
-    given : Given
-        The caller's settings.
-    taken, constants : collection of str
-        The settings that it accepts, and the columns that may be constants.
+    `taken` are the settings that it accepts, and `constants` the columns that may be constants.
     """
     refused = [parameter(one) for one in _SETTINGS if given.get(one) and one not in taken]
     refused += [

@@ -351,10 +351,7 @@ class Journal:
 def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
     """Return the facts of a journal's campaign, and every reply in it.
 
-    Parameters
-    ----------
-    path : Path
-        A journal; it is not written to.
+    The journal is not written to.
 
     Raises
     ------

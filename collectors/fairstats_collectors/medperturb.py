@@ -29,12 +29,7 @@ _DECIDED = [f"{decision.upper()}_{number}" for decision in DECISIONS for number 
 
 
 def import_medperturb(path: AnyPath) -> pd.DataFrame:
-    """Read the clinicians' decisions into the ratings table.
-
-    Parameters
-    ----------
-    path : path
-        The released ``dataset.csv``.
+    """Read the clinicians' decisions in the released ``dataset.csv`` into the ratings table.
 
     Returns
     -------
@@ -68,11 +63,6 @@ def read_medperturb_ratings(paths: Sequence[Path]) -> Imported:
 
 def medperturb_keys(path: AnyPath) -> pd.DataFrame:
     """Return the majority decision of the three clinicians on each original message.
-
-    Parameters
-    ----------
-    path : path
-        The released ``dataset.csv``.
 
     Returns
     -------

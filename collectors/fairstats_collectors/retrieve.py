@@ -48,13 +48,6 @@ _BM25_DIGITS, _COSINE_DIGITS = 9, 6
 def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
     """Rank snippets by the words that they share with each query, weighted by their rarity.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        The corpus to search.
-    queries : sequence of str
-        The texts to search for.
-
     Returns
     -------
     list of Ranking
@@ -89,14 +82,7 @@ def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
 def search_dense(corpus: Corpus, queries: Sequence[str], embed: Embed) -> list[Ranking]:
     """Rank snippets by the cosine of their vector and each query's.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        The corpus to search.
-    queries : sequence of str
-        The texts to search for.
-    embed : callable
-        Turns texts into vectors of length 1.
+    `embed` turns texts into vectors of length 1.
 
     Returns
     -------
@@ -295,18 +281,7 @@ def retrieval_rows(
 ) -> pd.DataFrame:
     """Return the rows of the retrievals table.
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark of the variants.
-    items : sequence of Item
-        Its items.
-    corpus : Corpus
-        The searched corpus.
-    found : dict
-        The ranking of each vignette.
-    facts : dict
-        The columns that all rows share.
+    `found` has the ranking of each vignette, and `facts` the columns that all rows share.
     """
     return pd.DataFrame(
         [

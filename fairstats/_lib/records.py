@@ -97,16 +97,7 @@ def importable_files(
 ) -> list[Path]:
     """Return the files in `paths`, checking that each has a supported kind and size.
 
-    Parameters
-    ----------
-    paths : path, or iterable of paths
-        Files and folders.
-    find : callable, optional
-        Selects the files of a folder; if None, folders are refused.
-    suffixes : sequence of str
-        The allowed suffixes.
-    max_bytes : int, optional
-        Maximum size of a file, by default `MAX_BYTES`.
+    `find` selects the files of a folder; without it, folders are refused.
 
     Raises
     ------
@@ -319,14 +310,8 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
     """Return the rows of a workbook's sheet, with the names in the sheet's first row.
 
     Rows without a value are skipped, and so are columns without a name. A formula or an error
-    becomes a `NoValue`, which is refused if a value is needed.
-
-    Parameters
-    ----------
-    path : Path
-        The workbook.
-    sheet_name : str, optional
-        The sheet; by default the first one, with a note on others.
+    becomes a `NoValue`, which is refused if a value is needed. By default, the first sheet is read,
+    with a note on others.
 
     Raises
     ------

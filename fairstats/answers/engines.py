@@ -132,13 +132,7 @@ def _of_snapshot(answers: Any, columns: list[str], snapshot: str) -> Any:
 
 @contextmanager
 def engine_problems(engine: Engine) -> Iterator[None]:
-    """Convert an engine's errors to an `InputError`, e.g. a damaged page or lack of memory.
-
-    Parameters
-    ----------
-    engine : {"pandas", "duckdb", "spark"}
-        The engine in use.
-    """
+    """Convert an engine's errors to an `InputError`, e.g. a damaged page or lack of memory."""
     errors: tuple[type[Exception], ...] = ()
     if engine == "duckdb":
         import duckdb

@@ -51,16 +51,8 @@ def check_answers(
 
     Names of benchmarks, versions, models, strategies and snapshots are normalised by
     `fairstats._lib.safe_names.normal_name`. So spellings that look the same in print become the
-    same name.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The rows to check; not changed.
-    path : str
-        The file name used in problems.
-    repeated : bool
-        Whether the same answer may be there twice if there is no other problem.
+    same name. With `repeated`, the same answer may be there twice if there is no other problem. The
+    given frame is not changed.
 
     Returns
     -------
@@ -296,15 +288,7 @@ def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
 
 
 def column_problems(columns: pd.Index, path: str) -> list[Problem]:
-    """Report columns that are missing, unknown or duplicated, by name only.
-
-    Parameters
-    ----------
-    columns : pandas.Index
-        The names.
-    path : str
-        The file name used in problems.
-    """
+    """Report columns that are missing, unknown or duplicated, by name only."""
     known = list(ANSWERS.columns)
     if not set(REQUIRED_COLUMNS) & set(columns):
         found = ", ".join(map(str, columns[:8]))
@@ -341,15 +325,7 @@ def how_to_add(column: str) -> str:
 
 
 def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
-    """Report answers that are in more than one of `frames`, each without duplicates in itself.
-
-    Parameters
-    ----------
-    frames : sequence of pandas.DataFrame
-        Checked answers.
-    paths : sequence of str
-        The name of each frame's file.
-    """
+    """Report answers that are in more than one of `frames`, each without duplicates in itself."""
     if len(frames) < 2:
         return []
     keys = list(KEY_COLUMNS)

@@ -69,11 +69,6 @@ def plain(name: str) -> str:
 def texts_of(values: pd.Series) -> set[str]:
     """Return the different texts of a column, without words for a missing answer.
 
-    Parameters
-    ----------
-    values : pandas.Series
-        The cells of one or several columns.
-
     Examples
     --------
     >>> sorted(texts_of(pd.Series(["Yes", "yes ", "3.0", "N/A", None])))
@@ -90,11 +85,6 @@ def _cells(values: pd.Series) -> list[str]:
 
 def is_short(values: pd.Series) -> bool:
     """Return whether a column could hold options, levels or scores, with a few replies among them.
-
-    Parameters
-    ----------
-    values : pandas.Series
-        The cells of the column.
 
     Examples
     --------
@@ -139,14 +129,7 @@ class Grid:
 def answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> list[Column]:
     """Return the columns that vary by group, and perhaps by model.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table, one row per item.
-    names : sequence of str
-        The columns that could hold answers.
-    source : str
-        The name of the file, for problems.
+    `names` are the columns of the table that could hold answers; it has one row per item.
 
     Raises
     ------
@@ -231,14 +214,7 @@ def unclear_columns(
 ) -> list[Column]:
     """Return columns that fit the answer columns in part, and could hold answers as well.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table, one row per item.
-    columns : sequence of Column
-        The columns of answers.
-    names : sequence of str
-        The columns that are not used.
+    `names` are the columns of the table that are not used.
 
     Examples
     --------
@@ -358,15 +334,6 @@ def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
 
 def describe_columns(columns: Sequence[Column], others: Sequence[str], source: str) -> Grid:
     """Return the options that describe these columns, and none of the others.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns of answers.
-    others : sequence of str
-        The other columns.
-    source : str
-        The name of the file, for problems.
 
     Raises
     ------

@@ -340,15 +340,7 @@ def _level(numbers: Sequence[float], about: str) -> _Kind:
 
 
 def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
-    """Return the column with most values that several items share, if its values are names.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        Answers of one benchmark.
-    columns : iterable of str
-        The columns that could be the cluster.
-    """
+    """Return the column with most values that several items share, if its values are names."""
     items = answers["item_id"].nunique()
     shared: dict[str, int] = {}
     for column in (name for name in columns if name in answers):

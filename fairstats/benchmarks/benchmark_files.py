@@ -103,16 +103,9 @@ def write_benchmark(
 ) -> Path:
     """Write all of a benchmark's files or none, if they can be loaded.
 
-    Parameters
-    ----------
-    folder : Path
-        The target folder.
-    contents : Mapping[str, str]
-        Each file's text by name; the declaration, a ``.toml``, is last.
-    source : Path
-        The source of the items, for problems.
-    items : bool
-        Whether `fairstats collect` must be able to use the items in prompts.
+    `contents` has each file's text by name, with the declaration (``.toml``) last. With
+    `items`, `fairstats collect` must be able to use the items in prompts. Problems name the
+    `source`.
 
     Returns
     -------

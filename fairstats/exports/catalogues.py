@@ -305,12 +305,7 @@ def _data_type(kind: pyarrow.DataType, nulls: bool) -> str:
 def dataset_markup(release: Release, root: str = "") -> str:
     """Return a ``<script>`` element with the description of a release as JSON-LD.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    root : str
-        The path from the page to the release's folder, e.g. ``../``.
+    `root` is the path from the page to the release's folder, e.g. ``../``.
     """
     # A name that contains </script> must not end the element.
     text = json.dumps(dataset(release, root), ensure_ascii=False, indent=1)

@@ -264,15 +264,6 @@ def _result_id(row: Mapping[Any, Any]) -> str:
 def _sample_lines(one: AnswerSet, answers: pd.DataFrame, evaluation_id: str) -> Iterator[str]:
     """Return a line of JSON for each answer.
 
-    Parameters
-    ----------
-    one : AnswerSet
-        The answer set.
-    answers : pandas.DataFrame
-        Its answers.
-    evaluation_id : str
-        The id of the aggregate record.
-
     Notes
     -----
     Each answer belongs to the accuracy, selection rate or mean of its group, in the first pair of

@@ -149,11 +149,6 @@ def _problems(name: str, options: Options) -> Iterator[Problem]:
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """Return a zip file whose bytes do not depend on when it is written.
 
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        The content of each file by name.
-
     Examples
     --------
     >>> zip_bytes({"a": b"text"})[:2]

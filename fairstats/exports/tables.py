@@ -174,12 +174,7 @@ def _release_cell(column: str, value: Any) -> Cell:
 def page_grids(page: str, path: str) -> list[Grid]:
     """Return the tables on a page that have a caption; charts are left out.
 
-    Parameters
-    ----------
-    page : str
-        Its HTML.
-    path : str
-        Its path in the release, from which tables are named.
+    Tables are named after `path`, the page's path in the release.
 
     Examples
     --------

@@ -219,18 +219,8 @@ def accept_submission(
 ) -> tuple[Path, SubmissionCheck]:
     """Check a submission, and move it to the accepted ones with a record of who accepted it.
 
-    Parameters
-    ----------
-    folder : Path
-        The submission's folder.
-    board : Path
-        The folder of the board, see `fairstats.publishing.board_repository`.
-    by : str
-        Who accepts it.
-    overrule : str
-        Why it is accepted although screening blocks it. It is published.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are neither built in nor in the board's folder.
+    `overrule` is why it is accepted although screening blocks it. It is published, and so is
+    who accepts it. `benchmarks` are those that are neither built in nor in the board's folder.
 
     Returns
     -------

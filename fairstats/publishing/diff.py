@@ -198,11 +198,6 @@ def _hash(answers: nw.LazyFrame[Any], *, keys: bool) -> str:
 def earlier_comparisons(release: Release) -> pd.DataFrame:
     """Compare the answers of a release with those of earlier ones, as `fairstats.compare`.
 
-    Parameters
-    ----------
-    release : Release
-        The release, with the earlier ones next to it.
-
     Returns
     -------
     pandas.DataFrame

@@ -322,16 +322,8 @@ def overruling_problems(
 ) -> list[Problem]:
     """Compare the blocked answers of a release with those that its manifest overrules.
 
-    Parameters
-    ----------
-    of : ReleaseInputs
-        The inputs of the release.
-    screening : pandas.DataFrame
-        The release's table, which the caller computed again.
-    overruled : collection of Unit
-        The answer sets that the manifest names.
-    manifest : str
-        The manifest's path.
+    The caller computed `screening` again; `overruled` are the answer sets that the manifest
+    names.
     """
     remedy = (
         "ask the publisher how these answers were made, and for a release without them, or one "

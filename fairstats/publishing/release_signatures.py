@@ -113,14 +113,7 @@ def read_statements(
 ) -> tuple[list[SignedStatement], list[Problem]]:
     """Read every signed statement of a site and check its signature and its releases.
 
-    Parameters
-    ----------
-    site : Path
-        The site's folder.
-    state : State
-        Its present state, see `state_of`.
-    trusted : mapping of str to PublicKey, optional
-        Keys by id, in addition to those in the site.
+    `trusted` are keys by id, in addition to those in the site.
 
     Returns
     -------
@@ -250,14 +243,8 @@ def add_statements(
 ) -> list[SignedStatement]:
     """Write signed statements and their public keys into a site.
 
-    Parameters
-    ----------
-    site : Path
-        The site; the caller holds its lock.
-    drafts : iterable of FileBytes
-        The envelopes.
-    keys : iterable of PublicKey
-        Keys in addition to those in the site.
+    The caller holds the site's lock. `drafts` are the envelopes, and `keys` those in addition
+    to the site's.
 
     Returns
     -------

@@ -162,16 +162,8 @@ def statement_payload(
 ) -> bytes:
     """Return a statement about all releases of a site, as canonical JSON.
 
-    Parameters
-    ----------
-    state : State
-        The state that the caller verified: the statement only records that.
-    kind : {"signature", "attestation"}
-        What is stated.
-    versions : mapping of str to str
-        The versions of the software that verified the site.
-    more : sequence of str
-        Optional properties.
+    The caller verified the state with these `versions` of the software: the statement only
+    records that. `more` are optional properties.
     """
     subject = [
         {"name": f"{RELEASES}/{name}/{MANIFEST}", "digest": {"sha256": digest}}
@@ -296,18 +288,8 @@ def state_problems(
 ) -> Iterator[Problem]:
     """Report how a site differs from the one that a statement is about.
 
-    Parameters
-    ----------
-    statement : Statement
-        A statement with a correct signature.
-    state : State
-        The site's state. Releases that were published after the statement do not matter.
-    site : Path
-        The site's folder, for the messages.
-    path : Path
-        The statement's file.
-    signer : str
-        Who signed it, for the messages.
+    The statement has a correct signature, by `signer`. Releases that were published after it do
+    not matter.
     """
     there, signed = state.manifests, statement.manifests
     when = f"{signer} signed on {statement.created.date()}"

@@ -50,16 +50,8 @@ def copy_problems(
 ) -> tuple[list[Problem], list[str]]:
     """Compare the files of a release with those that publishing makes from its tables.
 
-    Parameters
-    ----------
-    release : Release
-        A release with correct hashes and recomputed tables.
-    manifest : dict
-        Its manifest.
-    again : Path
-        A folder with the inputs of the tables, written again; the other files are added to it.
-    pages : bool
-        Whether to draw its pages.
+    The release has correct hashes and recomputed tables. The folder `again` has the inputs of
+    the tables, written again; the other files are added to it.
 
     Returns
     -------
@@ -235,16 +227,7 @@ def table_problems(
 ) -> tuple[Problem, ...]:
     """Compare a table of a release with the recomputed one.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    name : str
-        The name of the table.
-    found : pandas.DataFrame
-        The recomputed table.
-    keys : tuple of str
-        The columns that name a row to a reader.
+    `keys` are the columns that name a row to a reader.
 
     Returns
     -------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -58,13 +57,10 @@ _FIELD = "Signature"
 _RESERVED = 32 << 10
 
 
-def read_certificates(paths: Iterable[str | os.PathLike[str]]) -> list[x509.Certificate]:
+def read_certificates(paths: Iterable[AnyPath]) -> list[x509.Certificate]:
     """Read the certificates that a reader trusts.
 
-    Parameters
-    ----------
-    paths : iterable of paths
-        Files with one or more certificates in PEM.
+    A file may have several, in PEM.
 
     Returns
     -------
@@ -157,14 +153,7 @@ class Credentials:
 
 
 def read_credentials(path: AnyPath, *, passphrase: bytes | None = None) -> Credentials:
-    """Read a private key with its certificate.
-
-    Parameters
-    ----------
-    path : path
-        A PKCS#12 file that only its owner can read.
-    passphrase : bytes, optional
-        If the file is encrypted.
+    """Read a private key with its certificate from a PKCS#12 file that only its owner can read.
 
     Returns
     -------
@@ -231,14 +220,7 @@ def _checked(found: PKCS12KeyAndCertificates, path: str) -> Credentials:
 
 
 def report_signer(path: AnyPath, *, passphrase: bytes | None = None) -> Callable[[bytes], bytes]:
-    """Return the function that signs a PDF.
-
-    Parameters
-    ----------
-    path : path
-        A PKCS#12 file with the signer's private key and certificate.
-    passphrase : bytes, optional
-        If the file is encrypted.
+    """Return the function that signs a PDF with the key and certificate in a PKCS#12 file.
 
     Returns
     -------
@@ -287,16 +269,8 @@ def with_signature(
 ) -> bytes:
     """Append an invisible signature to a PDF; the same values give the same bytes.
 
-    Parameters
-    ----------
-    content : bytes
-        The PDF.
-    when : datetime
-        The time to state.
-    sign : callable
-        Makes the signature (CMS) from the digest of everything else.
-    algorithm : str
-        The algorithm of the digest.
+    `sign` makes the signature (CMS) from the digest of everything else, and `when` is the time
+    to state.
     """
     writer = _Update(io.BytesIO(content))
     writer.ensure_output_version(version=(1, 7))

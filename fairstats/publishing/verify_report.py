@@ -279,15 +279,6 @@ def _aware(time: datetime) -> datetime:
 def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
     """Check whether a PDF is the report that this version of fairstats draws from a release.
 
-    Parameters
-    ----------
-    pdf : Pdf
-        The report; it may be signed.
-    release : Path
-        The release's folder.
-    origin : Origin
-        What the report was drawn from.
-
     Returns
     -------
     bool

@@ -84,16 +84,8 @@ def store_answers(
 ) -> StoredAnswers:
     """Sort, check and store answers as parts.
 
-    Parameters
-    ----------
-    source : path, or iterable of paths
-        Parquet files or folders, as for `fairstats.answers.engines.scan_answers`.
-    folder : Path
-        An empty folder for the parts.
-    benchmarks : mapping of str to Benchmark
-        Benchmarks that are not built in.
-    memory_limit : str
-        Memory limit of DuckDB.
+    The folder must be empty; `source` is as for `fairstats.answers.engines.scan_answers`, and
+    `benchmarks` are those that are not built in.
 
     Raises
     ------

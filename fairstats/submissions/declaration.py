@@ -138,13 +138,6 @@ _TABLES = ("settings", "prompts", "files")
 def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
     """Check the content of ``submission.toml``.
 
-    Parameters
-    ----------
-    declared : mapping
-        The content.
-    path : Path
-        The file, for problems.
-
     Raises
     ------
     InputError

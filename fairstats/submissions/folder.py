@@ -90,11 +90,6 @@ class Submission:
 def read_submission(path: Path) -> Submission:
     """Read a submission's folder and check its hashes.
 
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
     Raises
     ------
     InputError
@@ -192,13 +187,7 @@ def acceptance_of(path: str, **values: Any) -> Acceptance:
 
 
 def declared_facts(answers: pd.DataFrame) -> dict[str, Any]:
-    """Return the values of a declaration that can be read from answers.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The answers of one model.
-    """
+    """Return the values of a declaration that can be read from answers."""
     facts: dict[str, Any] = {"settings": {}, "prompts": prompts_of(answers)}
     if len(models := _values(answers, "model")) == 1:
         facts["model"] = str(models[0])
@@ -276,13 +265,7 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
 
 
 def is_submission(folder: Path) -> bool:
-    """Return whether a folder has a declaration or a record of acceptance, in any capitals.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder with files of answers.
-    """
+    """Return whether a folder has a declaration or a record of acceptance, in any capitals."""
     names = {path.name.casefold() for path in folder.iterdir()}
     return bool(names & {SUBMISSION_FILE, ACCEPTANCE_FILE})
 

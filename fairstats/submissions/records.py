@@ -79,15 +79,6 @@ def _answer_sets(files: Iterable[FileBytes]) -> list[tuple[str, ...]]:
 def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) -> pd.DataFrame:
     """Return the table of a release with its types, or raise its problems.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table as it was read.
-    answers : pandas.DataFrame
-        The answers of the release.
-    path : str
-        The file, for problems.
-
     Raises
     ------
     InputError
