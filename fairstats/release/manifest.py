@@ -57,7 +57,7 @@ def _of_time(text: str) -> str:
 
 
 def reason_problem(text: str) -> str:
-    """Return what is wrong with a reason to publish answers that screening blocks; empty if right."""
+    """Return what is wrong with a reason to publish blocked answers; empty if it is right."""
     if text.strip() and len(text) <= _LONGEST_REASON and text.isprintable():
         return ""
     return f"must be a reason of 1 to {_LONGEST_REASON} printable characters"
