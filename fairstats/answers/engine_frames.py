@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.memo import Memo
-from fairstats._lib.problems import InputError, Note, Problem, input_error, refuse
+from fairstats._lib.problems import Note, Problem, input_error, refuse
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
@@ -252,8 +252,13 @@ def as_text(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
 
 def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
     """Refuse a table of counts with a duplicate answer."""
-    if (table["repeated"] > 1).any():
-        raise InputError([_repeated_problem(table[table["repeated"] > 1], attribute)])
+    table = table[table["repeated"] > 1]
+    if len(table):
+        keys = ", ".join(f"{column}={table[column].iloc[0]}" for column in UNIT_COLUMNS)
+        message = f"{int(table['items'].sum())} items have the same answer more than once "
+        columns = ", ".join(KEY_COLUMNS)
+        remedy = f"each ({columns}) may appear only once; read_answers lists the rows"
+        raise input_error("<answers>", f"{message}({keys}, {attribute})", remedy)
 
 
 def _text_columns(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -450,17 +455,6 @@ def _refuse_wrong_keys(
 
 
 _SEE_VALIDATE = "`fairstats validate` lists every row"
-
-
-def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
-    unit = table.iloc[0]
-    keys = ", ".join(f"{column}={unit[column]}" for column in UNIT_COLUMNS)
-    return Problem(
-        "<answers>",
-        f"{int(table['items'].sum())} items have the same answer more than once ({keys}, "
-        f"{attribute})",
-        f"each ({', '.join(KEY_COLUMNS)}) may appear only once; read_answers lists the rows",
-    )
 
 
 def _cells(frame: nw.LazyFrame[Any]) -> pd.DataFrame:

@@ -39,6 +39,7 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
     Family,
     MissingPolicy,
+    folded,
     level_values,
     spelled_levels,
 )
@@ -513,8 +514,7 @@ def repeated_items(rows: Iterable[Mapping[str, Any]], path: Path) -> list[Proble
 
 
 def _same_text(value: object) -> str:
-    """Return a text without what a copy could differ by: case and white space."""
-    return " ".join(value.casefold().split()) if isinstance(value, str) else ""
+    return folded(value) if isinstance(value, str) else ""
 
 
 class _Item(NamedTuple):

@@ -51,6 +51,13 @@ RubricFiles = Annotated[
         "--rubric-file", help="The .toml file of a rubric that is not built in. Repeatable."
     ),
 ]
+Raters = Annotated[
+    Path,
+    typer.Option(
+        help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
+        "they are published with the ratings."
+    ),
+]
 Limit = Annotated[
     int | None, typer.Option(help="Number of items to use, from the first (default: all).")
 ]

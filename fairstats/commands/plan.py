@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,6 +32,52 @@ _OPTIONS = {
 _OPTIONAL = dict.fromkeys(("means", "means-equivalence"), ("cluster_size", "icc"))
 
 
+@dataclass(frozen=True)
+class Design:
+    """The options that describe what is tested."""
+
+    discordant: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of pairs that only one group gets right, or in which only one has a "
+            "favourable decision, e.g. 0.12."
+        ),
+    ] = None
+    deviation: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of the items' differences, in levels or points."),
+    ] = None
+    difference: Annotated[
+        float | None,
+        typer.Option(
+            help="True difference between the groups, e.g. 0.04 for 4 points of accuracy or "
+            "selection; else in levels or points of a score."
+        ),
+    ] = None
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Equivalence margin in the unit of --difference, e.g. 0.02."),
+    ] = None
+    scale: Annotated[
+        float | None,
+        typer.Option(help="Highest minus lowest possible level or score, for means-equivalence."),
+    ] = None
+    cluster_size: Annotated[
+        float | None,
+        typer.Option(help="Mean number of items in a cluster, such as a patient (default: 1)."),
+    ] = None
+    icc: Annotated[
+        float | None,
+        typer.Option(help="Intraclass correlation of the differences in a cluster (default: 0)."),
+    ] = None
+    new_discordant: Annotated[
+        float | None, typer.Option(help="As --discordant, for the new model.")
+    ] = None
+    new_difference: Annotated[
+        float | None, typer.Option(help="As --difference, for the new model.")
+    ] = None
+
+
 @commands.command()
 @says_what_is_wrong
 def plan(
@@ -43,46 +90,7 @@ def plan(
         ),
     ],
     *,
-    discordant: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of pairs that only one group gets right, or in which only one has a "
-            "favourable decision, e.g. 0.12."
-        ),
-    ] = None,
-    deviation: Annotated[
-        float | None,
-        typer.Option(help="Standard deviation of the items' differences, in levels or points."),
-    ] = None,
-    difference: Annotated[
-        float | None,
-        typer.Option(
-            help="True difference between the groups, e.g. 0.04 for 4 points of accuracy or "
-            "selection; else in levels or points of a score."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(help="Equivalence margin in the unit of --difference, e.g. 0.02."),
-    ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(help="Highest minus lowest possible level or score, for means-equivalence."),
-    ] = None,
-    cluster_size: Annotated[
-        float | None,
-        typer.Option(help="Mean number of items in a cluster, such as a patient (default: 1)."),
-    ] = None,
-    icc: Annotated[
-        float | None,
-        typer.Option(help="Intraclass correlation of the differences in a cluster (default: 0)."),
-    ] = None,
-    new_discordant: Annotated[
-        float | None, typer.Option(help="As --discordant, for the new model.")
-    ] = None,
-    new_difference: Annotated[
-        float | None, typer.Option(help="As --difference, for the new model.")
-    ] = None,
+    design: Design,
     items: Annotated[
         list[int] | None,
         typer.Option(help="Number of items (default: several around the one needed). Repeatable."),
@@ -97,32 +105,21 @@ def plan(
     The two models are assumed to be independent. They usually fail on the same items, which gives
     more power.
     """
-    given = {
-        "discordant": discordant,
-        "deviation": deviation,
-        "difference": difference,
-        "margin": margin,
-        "scale": scale,
-        "cluster_size": cluster_size,
-        "icc": icc,
-        "new_discordant": new_discordant,
-        "new_difference": new_difference,
-    }
-    there = {name: value for name, value in given.items() if value is not None}
+    there = {name: value for name, value in vars(design).items() if value is not None}
     _check_options(test, there, power, items, plot)
     try:
         needed, aim, power_of = _planned(test, there, power, alpha)
-        table = _table(power_of, items or _around(needed), there.get("cluster_size"))
+        table = _table(power_of, items or _around(needed), design.cluster_size)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise input_error("the plan", str(error), "see `fairstats plan --help`") from None
     print_table(table, output)
     clusters = ""
-    if cluster_size is not None:
+    if design.cluster_size is not None:
         from fairstats.inference.power_means import units_of
 
-        clusters = f" in {units_of(needed, cluster_size)} clusters"
+        clusters = f" in {units_of(needed, design.cluster_size)} clusters"
     typer.echo(f"{needed} items{clusters} have {100 * power:g}% power {aim}.", err=True)
     if plot is not None:
         from fairstats._lib.atomic_files import whole_file

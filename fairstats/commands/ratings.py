@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fairstats._lib.problems import input_error, printable
-from fairstats.commands._options import Requests, RubricFiles, stoppable
+from fairstats.commands._options import Raters, Requests, RubricFiles, stoppable
 from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 
 commands = typer.Typer(
@@ -33,13 +33,7 @@ def assign(
             "for pairs model_2, answer_2, or item_id_2, question_2, answer_2."
         ),
     ],
-    raters: Annotated[
-        Path,
-        typer.Option(
-            help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
-            "they are published with the ratings."
-        ),
-    ],
+    raters: Raters,
     out: Annotated[Path, typer.Option(help="New folder to write the forms, sheets and key to.")],
     rubric: Annotated[
         str,

@@ -9,7 +9,7 @@ import typer
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import printable
-from fairstats.commands._options import Alpha, DryRun, KeepFailures, Limit, stoppable
+from fairstats.commands._options import Alpha, DryRun, KeepFailures, Limit, Raters, stoppable
 from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 
 commands = typer.Typer(
@@ -153,13 +153,7 @@ Seed = Annotated[int, typer.Option(help="Random seed. The same seed gives the sa
 @says_what_is_wrong
 def assign(
     folder: Folder,
-    raters: Annotated[
-        Path,
-        typer.Option(
-            help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
-            "they are published with the ratings."
-        ),
-    ],
+    raters: Raters,
     rubric: Annotated[
         str, typer.Option(help="A built-in rubric for single texts, or a .toml file.")
     ] = "vignette_review",
