@@ -16,7 +16,7 @@ from fairstats.answers.schema import STATUSES
 from fairstats.asking.value_from_reply import lettered
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
-from fairstats_collectors.mapping_files import OPTIONS, found, is_there
+from fairstats_collectors.mapping_files import ABSENT, OPTIONS, found
 
 SUFFIXES = (".jsonl",)
 
@@ -85,7 +85,7 @@ def _shared(path: Path) -> dict[str, Any]:
     content = json_value(file, unicode=False)
     stated = found(content, "detailed_evaluation_results.checksum")
     method = found(content, "detailed_evaluation_results.hash_algorithm")
-    if method == "sha256" and is_there(stated) and stated != file_sha256(path):
+    if method == "sha256" and stated is not ABSENT and stated != file_sha256(path):
         message = f"does not have the sha256 that {aggregate.name} states"
         raise input_error(path, message, "use both files as they were written")
     shared: dict[str, Any] = {}
@@ -106,7 +106,7 @@ def _wrong(fields: Mapping[str, Any], mapped: Mapped) -> Iterator[tuple[str, str
         message = "must be a list of texts (conversations of several turns cannot be imported)"
         yield "output.raw", None, message, remedy
     benchmark = found(fields, "metadata.benchmark")
-    if is_there(benchmark) and benchmark != mapped.benchmark.name:
+    if benchmark is not ABSENT and benchmark != mapped.benchmark.name:
         message = f"is not the given benchmark, {mapped.benchmark.name}"
         yield "metadata.benchmark", str(benchmark)[:200], message, "give the other benchmark"
 
@@ -153,7 +153,7 @@ def _repeat(fields: Mapping[str, Any]) -> Any:
     number = found(fields, "metadata.sample")
     if isinstance(number, str) and number.isdecimal() and number.isascii() and len(number) < 10:
         return int(number)
-    return number if is_there(number) else 0
+    return number if number is not ABSENT else 0
 
 
 def _extracted(fields: Mapping[str, Any]) -> tuple[Any, Any]:

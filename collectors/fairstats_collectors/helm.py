@@ -16,7 +16,7 @@ from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
-from fairstats_collectors.mapping_files import OPTIONS, found, is_there
+from fairstats_collectors.mapping_files import ABSENT, OPTIONS, found
 
 SUFFIXES = (".json",)
 STATE = "scenario_state.json"
@@ -209,7 +209,7 @@ def _option(chosen: Any, instance: Mapping[str, Any], benchmark: Benchmark) -> s
 def _key(instance_id: Any, holder: Mapping[str, Any]) -> tuple[str, str]:
     """Return the key of an instance in a run: its id and its perturbation."""
     perturbation = found(holder, "perturbation.name")
-    return str(instance_id), str(perturbation) if is_there(perturbation) else ""
+    return str(instance_id), str(perturbation) if perturbation is not ABSENT else ""
 
 
 def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:

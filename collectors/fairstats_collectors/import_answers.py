@@ -29,7 +29,7 @@ from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark, folded, is_number
 from fairstats.benchmarks.refusals import is_no_answer, is_refusal
-from fairstats_collectors.import_guards import Guards, field_value, from_field, named_column
+from fairstats_collectors.import_guards import Guards, from_field, named_column
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
 from fairstats_collectors.mapping_files import (
     ABSENT,
@@ -296,7 +296,7 @@ def _fill_status(row: dict[str, Any], record: Record, mapped: Mapped) -> None:
         row["status"] = known if known in STATUSES else status
     if status or "answer" not in row:
         return
-    given = str(field_value(record, "answer", mapped)).strip()
+    given = str(mapped.value(record.fields, "answer")).strip()
     meant = mapped.values.get("status", {}).get(given)
     if meant is None and row["answer"] is None and is_refusal(given):
         meant = "refused"
@@ -337,7 +337,7 @@ def _untold(
 def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if column in mapped.constants:
         return mapped.constants[column]
-    value = field_value(record, column, mapped)
+    value = mapped.value(record.fields, column)
     if column in mapped.columns and value is ABSENT and column in ANSWERS.columns:
         # JSON leaves out unknown values.
         if ANSWERS.columns[column].nullable:

@@ -149,29 +149,35 @@ class Mapped:
         texts += chain(*declared.map.values(), *(one.where for one in declared.variants))
         return "\n".join(texts)
 
-    def default(self, fields: Mapping[str, Any], column: str) -> Any:
-        """Return what the mapping gives for a column: the first field that exists."""
-        if (template := self.declared.set.get(column)) is not None:
-            text = filled(template, fields)
-            return ABSENT if text is None else text
-        paths = self.declared.map.get(column, (column,))
+    def _template(self, column: str) -> str | None:
+        return None if column in self.columns else self.declared.set.get(column)
+
+    def _paths(self, column: str) -> Sequence[str]:
+        """Return the fields that fill a column, of which the first that exists counts."""
+        if column in self.columns:
+            return (self.columns[column],)
         if column == "cluster" and column not in self.declared.map:
             # Other columns of that name have another meaning.
             of = self.benchmark
-            paths = (of.cluster, "cluster") if of.cluster and not of.clusters else ()
-        return next((v for p in paths if (v := value_at(fields, p)) is not ABSENT), ABSENT)
+            return (of.cluster, "cluster") if of.cluster and not of.clusters else ()
+        return self.declared.map.get(column, (column,))
+
+    def value(self, fields: Mapping[str, Any], column: str) -> Any:
+        """Return the value of the fields that fill a column."""
+        if (template := self._template(column)) is not None:
+            text = filled(template, fields)
+            return ABSENT if text is None else text
+        values = (value_at(fields, path) for path in self._paths(column))
+        return next((value for value in values if value is not ABSENT), ABSENT)
 
     def fields_of(self, record: Record, column: str) -> set[str]:
         """Return the names of the file's fields that fill a column; empty if it is a constant."""
         if column in self.constants:
             return set()
-        if column in self.columns:
-            paths: Sequence[str] = (self.columns[column],)
-        elif (template := self.declared.set.get(column)) is not None:
+        if (template := self._template(column)) is not None:
             return {record.columns.get(name, name) for name in fields_in(template)}
-        else:
-            paths = self.declared.map.get(column, (column,))
-        path = next((p for p in paths if value_at(record.fields, p) is not ABSENT), "")
+        there = (p for p in self._paths(column) if value_at(record.fields, p) is not ABSENT)
+        path = next(there, "")
         whole = found(record.fields, path) is not ABSENT
         names = [path] if whole else [part.strip() for part in path.split("+")]
         return {record.columns.get(name, name) for name in names if name}

@@ -253,11 +253,6 @@ def plain_number(value: Any) -> str:
     return f"{value:.15g}" if type(value) is float else str(value)
 
 
-def is_there(value: object) -> bool:
-    """Check whether `found` returned a value."""
-    return value is not ABSENT
-
-
 def fields_in(template: str) -> list[str]:
     """Return the names of the fields in the braces of a text."""
     return _IN_BRACES.findall(template)
