@@ -9,10 +9,11 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import InputError, Problem, check_numbers, input_error, refuse, wrong
 from fairstats._lib.records import importable_files
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import Paths, read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.benchmark_files import (
     attribute_table,

@@ -17,10 +17,11 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import Note, Problem, input_error, refuse
 from fairstats._lib.records import Record, importable_files
 from fairstats._lib.safe_names import text_sha256
-from fairstats._lib.untrusted_files import Paths, read_text
+from fairstats._lib.untrusted_files import read_text
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, constant, mapping

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
-from fairstats._lib.untrusted_files import Paths
 from fairstats.answers.schema import STATUSES
 from fairstats.asking.value_from_reply import lettered
 from fairstats_collectors.import_answers import imported

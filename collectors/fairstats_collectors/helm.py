@@ -9,9 +9,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, importable_files, json_value
-from fairstats._lib.untrusted_files import Paths
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import InputError, Problem, collected, input_error, keyword, refuse
 from fairstats._lib.records import (
     SEPARATORS,
@@ -21,7 +22,7 @@ from fairstats._lib.records import (
     json_value,
     xlsx_records,
 )
-from fairstats._lib.untrusted_files import REPORTED_LINES, Paths
+from fairstats._lib.untrusted_files import REPORTED_LINES
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems

@@ -12,9 +12,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse
 from fairstats._lib.records import Record, importable_files, json_lines, json_value
-from fairstats._lib.untrusted_files import Paths
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, csv_records, importable_files
-from fairstats._lib.untrusted_files import AnyPath
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
 from fairstats_collectors.mapping_files import read_mapping

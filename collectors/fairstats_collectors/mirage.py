@@ -17,9 +17,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import Note, Problem, collected, input_error, refuse
 from fairstats._lib.records import Record, importable_files, json_value
-from fairstats._lib.untrusted_files import Paths
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import AnyPath
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 # To connect, for each address of the host, and between two parts of a file. A packet that is lost

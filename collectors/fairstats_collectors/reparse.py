@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
-from fairstats._lib.untrusted_files import AnyPath, read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.asking.value_from_reply import read_reply

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+from fairstats._lib.paths import AnyPath
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -130,7 +132,7 @@ def _python(value: object) -> str:
 
 
 def input_error(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     message: str,
     remedy: str,
     *,
@@ -187,7 +189,7 @@ def check_numbers(**numbers: float | None) -> None:
 
 
 @contextmanager
-def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterator[None]:
+def laid_out(path: AnyPath, message: str, remedy: str) -> Iterator[None]:
     """Refuse a file or folder if reading it fails because of an unexpected layout.
 
     Examples

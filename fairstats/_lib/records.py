@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths, each_path
 from fairstats._lib.problems import (
     InputError,
     Note,
@@ -30,8 +31,6 @@ from fairstats._lib.problems import (
 )
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
-    Paths,
-    each_path,
     json_objects,
     parse_json,
     parse_unicode,

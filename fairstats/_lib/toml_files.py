@@ -21,9 +21,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.safe_names import is_plain_text
-from fairstats._lib.untrusted_files import AnyPath, read_text
+from fairstats._lib.untrusted_files import read_text
 
 # Python's TOML reader needs memory quadratic in the number of parts of a dotted key: gigabytes for
 # a key of 40 KB.

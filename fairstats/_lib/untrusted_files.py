@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib.formatting import counted
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
 
 #: Maximum size of a file, and of a text file: each byte of text takes several bytes of memory.
@@ -61,13 +62,6 @@ _LONG_JSON = 64 * 2**20
 REPORTED_LINES = 1_000
 
 T = TypeVar("T")
-AnyPath = str | os.PathLike[str]
-Paths = AnyPath | Iterable[AnyPath]
-
-
-def each_path(paths: Paths) -> list[AnyPath]:
-    """Return one path or several as a list."""
-    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
 
 @dataclass(frozen=True)

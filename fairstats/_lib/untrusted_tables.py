@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib import untrusted_files as limits
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Note, Problem, input_error, refuse
 from fairstats._lib.untrusted_files import (
     REPORTED_LINES,
     SPLIT,
-    AnyPath,
     FileBytes,
     read_json_lines,
     read_once,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import InputError, Problem, collected, keyword, refuse
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
-from fairstats._lib.untrusted_files import Paths
 from fairstats.answers.engine_frames import absent_keys, not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
 from fairstats.answers.schema_checks import column_problems, duplicate_problems, repeated_answers

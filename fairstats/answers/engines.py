@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath, Paths
 from fairstats._lib.problems import (
     InputError,
     Problem,
@@ -32,7 +33,6 @@ from fairstats._lib.problems import (
     wrong,
 )
 from fairstats._lib.safe_names import normal_name
-from fairstats._lib.untrusted_files import AnyPath, Paths
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.engine_frames import PART_ROWS, distinct

@@ -16,9 +16,10 @@ import pandas as pd
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
+from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.safe_names import digest, unique_slugs
-from fairstats._lib.untrusted_files import AnyPath, Paths, each_path, refuse_links
+from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
 from fairstats.answers.schema import ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers, duplicate_problems

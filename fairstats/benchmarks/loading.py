@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from fairstats._lib.formatting import number_word, uncapital
 from fairstats._lib.installation import resource
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import essential_letters
 from fairstats._lib.toml_files import (
@@ -28,7 +29,7 @@ from fairstats._lib.toml_files import (
     texts_of,
     unshowable,
 )
-from fairstats._lib.untrusted_files import AnyPath, file_inside, read_json_lines
+from fairstats._lib.untrusted_files import file_inside, read_json_lines
 from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.contradictions import contradictions
 from fairstats.benchmarks.declaration import (

@@ -8,9 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import AnyPath, read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark

@@ -68,7 +68,11 @@ def says_what_is_wrong(command: Callable[..., Any], code: int = 1) -> Callable[.
             # The exit code of shells for a program that SIGINT ended.
             raise typer.Exit(130) from None
 
-    run.__signature__ = signature(command).replace(parameters=[*_options(command)])  # type: ignore[attr-defined]
+    # Only for these commands: evaluating the annotations of all would delay every start.
+    names = map(str, command.__annotations__.values())
+    if any(is_dataclass(command.__globals__.get(name)) for name in names):
+        expanded = signature(command).replace(parameters=[*_options(command)])
+        run.__signature__ = expanded  # type: ignore[attr-defined]
     return run
 
 
@@ -76,8 +80,9 @@ def _is_group(parameter: Parameter) -> bool:
     return is_dataclass(parameter.annotation)
 
 
-def _parameters(function: Callable[..., Any]) -> Iterable[Parameter]:
-    return signature(function, eval_str=True).parameters.values()
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    return tuple(signature(function, eval_str=True).parameters.values())
 
 
 def _options(function: Callable[..., Any]) -> Iterator[Parameter]:

@@ -11,9 +11,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, keyword, parameter, refuse
 from fairstats._lib.safe_names import WEB_ADDRESS
-from fairstats._lib.untrusted_files import AnyPath
 
 if TYPE_CHECKING:  # The command line names the formats without loading pandas.
     from fairstats.release.contents import Release

@@ -15,6 +15,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import (
     InputError,
     Problem,
@@ -26,7 +27,6 @@ from fairstats._lib.problems import (
 )
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml
-from fairstats._lib.untrusted_files import Paths
 from fairstats.answers.files import (
     NO_ANSWERS,
     RETRIEVALS_SUFFIX,

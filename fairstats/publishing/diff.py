@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import laid_out
 from fairstats._lib.table_text import hash_rows
-from fairstats._lib.untrusted_files import AnyPath
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit, batches, count_rows
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_parquet

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.problems import (
     Problem,
     input_error,
@@ -16,7 +17,7 @@ from fairstats._lib.problems import (
     wrong,
 )
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import AnyPath, FileBytes, Paths, each_path, read_once
+from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import read_valid
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit

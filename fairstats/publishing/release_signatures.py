@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import (
     InputError,
     Problem,
@@ -32,7 +33,7 @@ from fairstats._lib.problems import (
     refuse,
 )
 from fairstats._lib.table_text import json_text, write_text
-from fairstats._lib.untrusted_files import AnyPath, FileBytes, read_once
+from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.release_statements import (
     LARGEST_ENVELOPE,
     Kind,

@@ -31,10 +31,11 @@ from securesystemslib.signer import (  # type: ignore[attr-defined]
 )
 
 from fairstats._lib.installation import __version__
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
 from fairstats._lib.table_text import json_text
-from fairstats._lib.untrusted_files import AnyPath, checked, read_text
+from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.publishing.signing_keys import PublicKey, public_part
 from fairstats.publishing.site_folder import KEYS
 from fairstats.release.contents import MANIFEST, RELEASES, Release, releases_of

@@ -40,8 +40,9 @@ from pyhanko.sign.signers.pdf_byterange import SignatureObject
 from pyhanko.sign.signers.pdf_cms import select_suitable_signing_md
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import input_error
-from fairstats._lib.untrusted_files import AnyPath, read_once
+from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.signing_keys import PASSPHRASE_VARIABLE, refuse_in_site, refuse_readable
 from fairstats.publishing.signing_keys import passphrase as passphrase
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fairstats._lib.installation import __version__
+from fairstats._lib.paths import AnyPath, Paths
 from fairstats._lib.problems import input_error, refuse
-from fairstats._lib.untrusted_files import AnyPath, FileBytes, Paths, read_once
+from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.publish import library_versions
 from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
 from fairstats.publishing.release_statements import (

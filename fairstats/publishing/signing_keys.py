@@ -28,9 +28,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
-from fairstats._lib.untrusted_files import AnyPath, Paths, each_path, read_once
+from fairstats._lib.untrusted_files import read_once
 from fairstats.release.contents import RELEASES
 
 #: The suffix of a public key.

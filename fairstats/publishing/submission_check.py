@@ -11,10 +11,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_comment, listed, p_figure, percent, quoted
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, in_lines, input_error, printable, refuse
 from fairstats._lib.safe_names import same_looking
 from fairstats._lib.table_text import json_text, records
-from fairstats._lib.untrusted_files import AnyPath, FileBytes
+from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.benchmark_checks import read_valid, same_looking_problems
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_pairs
 from fairstats.answers.strategies import vote_problems

@@ -13,10 +13,10 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import how_to_install
+from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import SHA256, file_sha256
-from fairstats._lib.untrusted_files import AnyPath, Paths, each_path
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing.inputs import overruling_problems

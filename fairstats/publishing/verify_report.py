@@ -24,9 +24,10 @@ from pyhanko.sign.validation.settings import KeyUsageConstraints
 from pyhanko_certvalidator import ValidationContext
 
 from fairstats._lib.atomic_files import temporary_folder
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import AnyPath, read_once
+from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.report_signature import (
     decoded,
     encoded,

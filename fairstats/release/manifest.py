@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import hash_rows, json_text, write_text
-from fairstats._lib.untrusted_files import AnyPath, checked, read_text
+from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.successors import ModelFacts
 from fairstats.release.contents import (

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.paths import Paths
 from fairstats._lib.problems import InputError, Problem, refuse
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.table_text import hash_rows
-from fairstats._lib.untrusted_files import Paths
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.answers.benchmark_checks import (
     needed_variants,
