@@ -75,17 +75,15 @@ MemoryLimit = Annotated[
 ]
 
 
-def check_alpha(alpha: float) -> float:
+def check_alpha(alpha: float) -> None:
     """Refuse what is probably a confidence level."""
     if not 0 < alpha < 0.5:
         remedy = "give a number above 0 and below 0.5, e.g. 0.05"
-        raise typer.BadParameter(f"{alpha} is out of range; {remedy}")
-    return alpha
+        raise input_error("--alpha", f"{alpha} is out of range", remedy)
 
 
 Alpha = Annotated[
-    float,
-    typer.Option(callback=check_alpha, help="Significance level: 1 − confidence level."),
+    float, typer.Option(help="Significance level: 1 − confidence level."), check_alpha
 ]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cache, partial, wraps
 from importlib.metadata import EntryPoint, entry_points
-from inspect import Parameter, signature
+from inspect import Parameter, isfunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -56,13 +56,14 @@ class Output:
 def says_what_is_wrong(command: Callable[..., Any], code: int = 1) -> Callable[..., Any]:
     """Print an input's problems, one per line, and exit with this code.
 
-    A parameter that is a dataclass takes several options: one for each of its fields.
+    A parameter that is a dataclass takes several options: one for each of its fields. A function in
+    the annotation of an option checks its value.
     """
 
     @wraps(command)
     def run(**options: Any) -> Any:
         try:
-            return _run(command, code, _arguments(command, options))
+            return _run(command, code, options)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             # The exit code of shells for a program that SIGINT ended.
@@ -105,6 +106,12 @@ def _arguments(function: Callable[..., Any], options: Mapping[str, Any]) -> dict
     return made
 
 
+def _check_options(command: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    for one in _options(command):
+        for check in filter(isfunction, get_args(one.annotation)):
+            check(options[one.name])
+
+
 def _show(others: Callable[..., None], message: Any, category: type[Warning], *rest: Any) -> None:
     """Print a note as a line; leave warnings of libraries to their usual display."""
     if issubclass(category, Note):
@@ -113,12 +120,13 @@ def _show(others: Callable[..., None], message: Any, category: type[Warning], *r
         others(message, category, *rest)
 
 
-def _run(command: Callable[..., Any], code: int, arguments: dict[str, Any]) -> Any:
+def _run(command: Callable[..., Any], code: int, options: dict[str, Any]) -> Any:
     try:
         with warnings.catch_warnings(), naming_options(partial(_option, command)):
             warnings.simplefilter("always", Note)
             warnings.showwarning = partial(_show, warnings.showwarning)
-            return command(**arguments)
+            _check_options(command, options)
+            return command(**_arguments(command, options))
     except InputError as error:
         print_problems(error.problems)
     except ModuleNotFoundError as error:

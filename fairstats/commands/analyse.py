@@ -253,9 +253,8 @@ def rank(
     missing: Missing = None,
     alpha: Annotated[
         float,
-        typer.Option(
-            callback=check_alpha, help="Significance level: 1 − simultaneous confidence level."
-        ),
+        typer.Option(help="Significance level: 1 − simultaneous confidence level."),
+        check_alpha,
     ] = 0.05,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Show which models differ: one row per pair of models.")
