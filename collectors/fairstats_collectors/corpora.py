@@ -129,8 +129,7 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     if not rows:
         remedy = f"give a folder of {', '.join(_SUFFIXES)} files, or a file of snippets"
         raise input_error(path, "the corpus contains no text", remedy)
-    problems = [problem for row in rows if (problem := _fault(*row))][:20]
-    refuse(problems)
+    refuse([problem for row in rows if (problem := _fault(*row))][:20])
     texts = sorted(((_words(row["id"]), row) for _, _, row in rows), key=lambda text: text[0])
     snippets = tuple(
         Snippet(name if number is None else f"{name}#{number}", _words(row["title"] or ""), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairstats._lib.problems import Problem, input_error, keyword, refuse, wrong
+from fairstats._lib.problems import Problem, input_error, keyword, parameter, refuse
 from fairstats.answers.files import write_answers
 from fairstats.answers.strategies import read_strategy
 from fairstats.asking.item_prompts import list_prompts
@@ -153,7 +153,8 @@ def _expected(
     if with_excerpts != (retrievals is not None):
         message = f"the journals' strategy is {facts['strategy']}"
         remedy = f"give {keyword('retrievals')}, the file that was used"
-        raise wrong("retrievals", message, remedy if with_excerpts else "remove it")
+        place = retrievals or parameter("retrievals")
+        raise input_error(place, message, remedy if with_excerpts else "remove it")
     prompt = facts["strategy"].rpartition("+")[0] if with_excerpts else facts["strategy"]
     prompts = list_prompts(benchmark, every[: largest("items")], prompt)
     if retrievals is not None:

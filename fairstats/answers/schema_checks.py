@@ -65,12 +65,11 @@ def check_answers(
         With one `Problem` for each error, up to `MOST_PROBLEMS`.
     """
     frame = answers.reset_index(drop=True)
-    problems = column_problems(frame.columns, path)
-    refuse(problems)
+    refuse(column_problems(frame.columns, path))
     if frame.empty:
         raise input_error(path, "the table has no rows", "collect or import it again")
     parts: list[pd.DataFrame] = []
-    problems = []
+    problems: list[Problem] = []
     for start in range(0, len(frame), _PART_ROWS):
         part = frame[start : start + _PART_ROWS].reset_index(drop=True)
         checked, found = _check_part(part, path)
