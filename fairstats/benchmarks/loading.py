@@ -531,8 +531,8 @@ def _unvaried(benchmark: Benchmark) -> tuple[Problem, ...]:
             if same > benchmark.largest_missing * len(texts):
                 message = f"{a} and {b} have the same text in {counted(same, 'item')}"
                 remedy = "write a variant for each group, or leave these items out"
-                place = {"column": f"attributes.{attribute.name}"}
-                problems.append(Problem(str(benchmark.items_file), message, remedy, **place))
+                path, column = str(benchmark.items_file), f"attributes.{attribute.name}"
+                problems.append(Problem(path, message, remedy, column=column))
     return tuple(problems)
 
 
