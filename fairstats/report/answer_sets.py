@@ -557,14 +557,7 @@ def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
 def names_of(pairs: Sequence[Pair], own: AnswerSet, last: str = "and") -> str:
     """Name pairs in a sentence: an attribute for all of its pairs, else the groups.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        The pairs to name.
-    own : AnswerSet
-        Their answer set.
-    last : str
-        The word before the last name.
+    `last` is the word before the last name.
     """
     names: list[str] = []
     for name in dict.fromkeys(pair.attribute for pair in pairs):

@@ -58,16 +58,7 @@ def clauses(
 ) -> list[str]:
     """Return the sentences of a part of `clauses.toml` that hold for an answer set.
 
-    Parameters
-    ----------
-    part : str
-        The part.
-    own : AnswerSet
-        The answer set.
-    facts : mapping, optional
-        More facts that the sentences depend on.
-    **values : str
-        More values that they name.
+    `facts` and `values` add to those of every answer set.
     """
     known, named = _facts(own) | dict(facts or {}), _values(own) | values
     entries = tomllib.loads(_CLAUSES.read_text(encoding="utf-8"))[part]
@@ -258,12 +249,7 @@ HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
 def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
     """Yield the report's confidence in each of its parts: a level, and what it applies to.
 
-    Parameters
-    ----------
-    answers : AnswerSet
-        The answer set of the finding.
-    others : sequence of AnswerSet
-        The other answer sets of the model.
+    `others` are the model's other answer sets.
     """
     yield from _differences(answers)
     yield from _robust(answers, others)
@@ -530,12 +516,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
     """State what was not tested.
 
-    Parameters
-    ----------
-    answers : AnswerSet
-        The answer set of the finding.
-    rated : bool
-        Whether the release has ratings of the model's open answers.
+    `rated`: whether there are ratings of the model's open answers.
     """
     benchmark = answers.benchmark
     single = all(math.isnan(pair.value("same_prompt_agreement")) for pair in answers.pairs)

@@ -60,12 +60,7 @@ _MOST_OTHERS = 3
 def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
     """Show the summary of one model's first answer set, for signature.
 
-    Parameters
-    ----------
-    report : AuditReport
-        The report.
-    sections : iterable of str
-        The headings of the report's other sections.
+    `sections` are the headings of the report's other sections.
     """
     model, answers, others = report.model, report.first, report.others
     release = report.release

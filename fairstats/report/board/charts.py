@@ -98,17 +98,7 @@ class Measure:
 
 
 def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
-    """Draw a figure with its interval; pairs that share a panel as circles.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    measure : Measure
-        The figure.
-    name : str
-        The chart's name, unique on the page.
-    """
+    """Draw a figure with its interval; pairs that share a panel as circles."""
     kind, metric = figures.board.benchmark.kind, measure.metric
     panels = figures.by_attribute(whole=True) if metric == "beyond_control" else figures.overview
     shown = _shown(figures, [metric], panels)
@@ -523,18 +513,7 @@ def limits_note(release: Release) -> str:
 
 
 def counted_verdicts(figures: BoardFigures) -> str:
-    """Count the verdicts on the differences in the chart, those of unranked models too.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-
-    Returns
-    -------
-    str
-        A sentence; empty if there is no verdict.
-    """
+    """Count the verdicts on the differences in the chart, those of unranked models too."""
     kind = figures.board.benchmark.kind
     counts, n = Counter(pair.verdict for pair in figures.gaps), len(figures.gaps)
     left = counts.pop(None, 0)

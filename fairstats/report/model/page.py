@@ -140,17 +140,7 @@ def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, dept
 
 
 def questions_html(sets: list[AnswerSet], *, scope: str, depth: int) -> str:
-    """Return the sections that apply to a model's answers to one benchmark, as HTML.
-
-    Parameters
-    ----------
-    sets : list of AnswerSet
-        The model's answers to the benchmark; the page's control shows one of them.
-    scope : str
-        The id of the page's part with the sections.
-    depth : int
-        The level of the headings.
-    """
+    """Return the sections that apply to a model's answers to one benchmark, as HTML."""
     questions = []
     for section in sections():
         applying = [not section.diagnostic and section.applies(own) for own in sets]
@@ -306,17 +296,7 @@ def _show_history(release: Release, sets: list[AnswerSet], *, scope: str, depth:
 
 
 def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
-    """Show the finding of a model's first answer set, and its key figures.
-
-    Parameters
-    ----------
-    release : Release
-        The release with the answer sets.
-    sets : list of AnswerSet
-        The model's answers to one benchmark, with the main answer set first.
-    title : str
-        The heading above the finding, in Markdown.
-    """
+    """Show the finding of a model's first answer set, and its key figures."""
     own = sets[0]
     found = findings(own.alone, release)
     note = ""
@@ -442,13 +422,6 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
 
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
     """Return a model's differences between groups in this release and earlier ones.
-
-    Parameters
-    ----------
-    release : Release
-        The release, with the earlier ones next to it.
-    model, benchmark : str
-        The model and the benchmark of the figures.
 
     Returns
     -------
@@ -583,12 +556,7 @@ def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
     """State the number of items and answers in entries of the manifest, e.g. of several prompts.
 
-    Parameters
-    ----------
-    own : AnswerSet
-        One of the answer sets, which names the items.
-    entries : iterable of mappings
-        The entries. Those of one prompt are about different items.
+    The entries of one prompt are about different items.
     """
     items: Counter[str] = Counter()
     answers = 0
