@@ -27,7 +27,7 @@ def standardised(design: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean, deviation = design[:, place].mean(), design[:, place].std()
         # The standard deviation of a constant is rounding error.
         deviation = 1.0 if deviation <= 1e-12 * abs(mean) else deviation
-        back[[0, place], place] = -mean / deviation, 1 / deviation
+        back[0, place], back[place, place] = -mean / deviation, 1 / deviation
         design[:, place] = (design[:, place] - mean) / deviation
     return design, back
 

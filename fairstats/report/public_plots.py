@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -122,7 +122,7 @@ def plot_forest(
     drawn[_LIMITS] *= 100
     drawn = _placed(drawn, known)
     drawn["result"] = drawn["verdict"].fillna("no verdict") if directed else "no verdict"
-    look = {} if directed else {"color": ACCENT_B}
+    look: dict[str, Any] = {} if directed else {"color": ACCENT_B}
     plot = p9.ggplot(drawn, p9.aes("estimate", "row", color="result"))
     if margin is not None and gaps:
         band = {"xmin": -100 * margin if directed else 0, "xmax": 100 * margin}

@@ -27,6 +27,7 @@ from fairstats.report.answer_sets import (
     answer_sets,
     by_benchmark,
     names_of,
+    reasons_of,
     span_of,
 )
 from fairstats.report.findings import (
@@ -65,12 +66,11 @@ def clauses(
     return [
         entry["text"].format_map(named)
         for entry in entries
-        if all(_holds(fact, known) for fact in entry.get("if", []))
+        if all(
+            known[fact.removeprefix("not ")] != fact.startswith("not ")
+            for fact in entry.get("if", [])
+        )
     ]
-
-
-def _holds(fact: str, known: Mapping[str, bool]) -> bool:
-    return known[fact.removeprefix("not ")] != fact.startswith("not ")
 
 
 def _facts(own: AnswerSet) -> dict[str, bool]:
@@ -107,10 +107,6 @@ def _values(own: AnswerSet) -> dict[str, str]:
         "slant": benchmark.swayed_by or "slanted text",
         "unknown": unknown_in_practice(benchmark),
     }
-
-
-# Each pair can have a separate reason, with its figures.
-_MOST_REASONS = 4
 
 
 def finding(answers: AnswerSet) -> str:
@@ -165,7 +161,7 @@ def finding_in_numbers(answers: AnswerSet) -> str:
         )
     if not answers.pairs:
         return "This report holds no evidence for or against the model."
-    why = " ".join(f"{capital(reason)}." for reason in reasons(answers))
+    why = " ".join(f"{capital(reason)}." for reason in reasons_of(answers.pairs, answers))
     facts, found = {"explained": bool(why)}, _findings(answers)
     figures = found.measured if _changed(answers) else found.figures
     return " ".join(clauses("numbers", answers, facts, figures=figures, reasons=why))
@@ -228,21 +224,6 @@ def _in_short(why: str, answers: AnswerSet) -> str:
     return f"its accuracy{wrong} is too {'close to guessing' if 'best guess' in why else 'low'}"
 
 
-def reasons(answers: AnswerSet, pairs: Iterable[Pair] | None = None) -> list[str]:
-    """Return why verdicts are open, missing or need caution, each once with its pairs."""
-    by_reason: dict[str, list[Pair]] = {}
-    for pair in answers.pairs if pairs is None else pairs:
-        if why := pair.reason or pair.caution:
-            by_reason.setdefault(why, []).append(pair)
-    if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(answers.pairs):
-        return list(by_reason)
-    texts = [f"{names_of(own, answers)}: {reason}" for reason, own in by_reason.items()]
-    if len(texts) > _MOST_REASONS:
-        more = sum(map(len, list(by_reason.values())[_MOST_REASONS:]))
-        texts = [*texts[:_MOST_REASONS], f"{more} more pairs have similar reasons"]
-    return texts
-
-
 HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
 
 
@@ -263,7 +244,7 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
     """Grade the differences as beyond chance, small or unclear; one entry per verdict."""
     judged = [pair for pair in answers.pairs if pair.verdict is not None]
     if not judged:
-        why = "; ".join(reasons(answers)) or "no pair could be judged"
+        why = "; ".join(reasons_of(answers.pairs, answers)) or "no pair could be judged"
         if answers.selected:
             why = "the model took part in selecting the items"
         yield NO_BASIS, f"for a verdict: {why}."
@@ -411,9 +392,9 @@ def _limits(own: AnswerSet) -> Iterator[str]:
     }
     if not own.selected:
         careful = [pair for pair in own.pairs if pair.caution]
-        for reason in reasons(own, (pair for pair in own.pairs if pair not in careful)):
+        for reason in reasons_of((pair for pair in own.pairs if pair not in careful), own):
             yield f"A verdict is open or missing. {capital(reason)}."
-        for reason in reasons(own, careful):
+        for reason in reasons_of(careful, own):
             yield f"“Equivalent” has a caution. {capital(reason)}."
     different = f"have different {own.kind.name}s"
     yield from clauses(

@@ -133,7 +133,7 @@ def groups_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     """Show the figure of both groups of each pair and, if known, that with neutral text."""
     kind, panels = figures.board.benchmark.kind, figures.overview
     shown = _shown(figures, [kind.rate_a, kind.rate_b], panels)
-    neutral = _neutral(figures)
+    neutral = {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
     longest = max((figure.text for figure, _ in shown), key=len, default="")
     both, unit = f"{longest} / {longest}", "" if kind.numeric else "%"
     axes = _axes(
@@ -183,11 +183,6 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         return Cell(marks, said, second - first)
 
     return _chart(figures, name, measure, panels, axes, cell)
-
-
-def _neutral(figures: BoardFigures) -> dict[str, float]:
-    """Return the accuracy, rate or mean of each model with neutral text."""
-    return {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
 
 
 def _each_pair(
