@@ -22,9 +22,8 @@ from fairstats.counts.patterns import (
     pair_weights,
     sums_by_unit,
 )
-from fairstats.estimates.same_variants import DIFFERENT, flip_marks, verdict_of
+from fairstats.estimates.same_variants import unlike_others
 from fairstats.inference.intervals import wilson
-from fairstats.inference.letters import MatchedPatterns, matched_patterns
 from fairstats.inference.weighted_kappa import weighted_kappa
 from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B
 from fairstats.metrics.metric import design_effect_of
@@ -37,9 +36,6 @@ ALONE = "no other model on this board"
 _LEVEL = 0.05
 _IN_BASELINE = "accuracy in the neutralized variant"
 _COMPLETED = ", if missing answers are as unlike the others as they could be"
-# The other models of a version are divided into so many parts: up to three sets of other variants
-# agree with fewer than half of them.
-_PARTS = 5
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
 
@@ -435,9 +431,8 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
 
     Notes
     -----
-    `fairstats.estimates.same_variants` compares a model's flips with the direction in which most
-    other models flip: all of them, or most of five parts of them. On FairMedQA's two boards of
-    released answers, none of the 10 sets is excluded. Each one is excluded if it is submitted as
+    Flips are compared by `fairstats.estimates.same_variants.unlike_others`. On FairMedQA's two
+    boards of released answers, no set is excluded. Each one is excluded if it is submitted as
     answers to the other version.
     """
     grid, versions = outcomes.grid, outcomes.benchmark.versions
@@ -456,68 +451,9 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
             panel = grid.units.iloc[[unit for unit in units.tolist() if informative[unit]]]
             models = [sets.index.tolist() for _, sets in panel.groupby("model")]
             if len(models) > 2:
-                for unit, reason in _other_flips(outcomes.by_item(), models, alpha).items():
+                found = unlike_others(outcomes.by_item(), models, alpha=alpha)
+                for unit, reason in found.items():
                     reasons[unit] = reasons[unit] or reason
-    return reasons
-
-
-def _other_flips(grid: Grid, models: Sequence[Sequence[int]], alpha: float) -> dict[int, str]:
-    """Return the answer sets of a version with flips that do not fit those of other models."""
-    ratio = grid.benchmark.same_variants_odds_ratio
-    attributes = [attribute.name for attribute in grid.benchmark.varied]
-    shape = len(grid.item_names), len(attributes)
-    parts, reasons = np.zeros((_PARTS, *shape), dtype=np.int64), {}
-
-    def flips_of(unit: int) -> FloatArray:
-        """Return the flips of an answer set; NaN without an answer, 0 for an item not asked."""
-        own, found = grid.of_unit(unit), np.zeros(shape)
-        marks = flip_marks(own)
-        found[own.item] = marks.reindex(columns=attributes)
-        return found
-
-    def usual(flips: Sequence[FloatArray]) -> IntArray:
-        """Return the direction in which most of these answer sets flip."""
-        return np.sign(np.nan_to_num(flips).sum(axis=0)).astype(np.int64)
-
-    def unlike(own: FloatArray, others: IntArray) -> MatchedPatterns | None:
-        """Return the match with others if it is too low."""
-        asked = ~np.isnan(own).all(axis=0, where=own != 0)
-        own, others = own[:, asked], np.sign(others[:, asked])
-        # An item without a flip says nothing about where flips are.
-        flips = np.nan_to_num(own).any(axis=1) & ~np.isnan(own).any(axis=1)
-        found = matched_patterns(own[flips].astype(np.int64), others[flips], alpha=alpha)
-        return found if verdict_of(found, ratio) == DIFFERENT else None
-
-    def unlike_most(own: FloatArray, others: Sequence[IntArray]) -> MatchedPatterns | None:
-        """Return a match that is too low if those with more than half of these are."""
-        needed, found = len(others) // 2 + 1, 0
-        for left, other in reversed([*enumerate(others)]):
-            one = unlike(own, other)
-            found += one is not None
-            if found == needed:
-                return one
-            if found + left < needed:
-                break
-        return None
-
-    for number, units in enumerate(models):
-        parts[number % _PARTS] += usual([flips_of(unit) for unit in units])
-    for number, units in enumerate(models):
-        # Made again: those of all models would fill the memory.
-        flips = [flips_of(unit) for unit in units]
-        parts[number % _PARTS] -= (same := usual(flips))
-        there = [part for part in parts if part.any()]
-        for unit, own in zip(units, flips, strict=True):
-            # Another set of the same other variants is enough to fit all models together.
-            found = unlike(own, parts.sum(axis=0)) or unlike_most(own, there)
-            if found is not None:
-                reasons[unit] = (
-                    "its answers change on different items from those of the other models, as if "
-                    "they were to other variants or changed at random "
-                    f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to "
-                    f"{found.ci_high:.2f}; at least {ratio:g} for the same variants)"
-                )
-        parts[number % _PARTS] += same
     return reasons
 
 

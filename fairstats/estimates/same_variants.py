@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.result_objects import Tabular
+from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, grid
-from fairstats.counts.patterns import CountingPolicy, GroupAnswers, apply_policy
+from fairstats.counts.patterns import CountingPolicy, GroupAnswers, IntArray, apply_policy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.differences import mean_difference
 from fairstats.inference.letters import MatchedPatterns, matched_patterns
@@ -281,6 +281,112 @@ def verdict_of(found: MatchedPatterns, smallest_same: float | None) -> str:
     return SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
 
 
+def unlike_others(
+    grid: Grid, models: Sequence[Sequence[int]], *, alpha: float = 0.05
+) -> dict[int, str]:
+    """Return why answer sets are not to the same variants as those of other models.
+
+    Parameters
+    ----------
+    grid : Grid
+        The answers to one benchmark that declares ``same_variants_odds_ratio``, with the items'
+        names.
+    models : sequence of sequence of int
+        The answer sets of each model to one version of the variants, by their places.
+    alpha : float
+        1 − confidence level of the odds ratios.
+
+    Returns
+    -------
+    dict
+        The reason for each answer set with flips that do not fit those of the other models.
+
+    Notes
+    -----
+    The usual flip of an item and attribute is the direction in which more of the other models flip,
+    by at least a third of them. A set does not fit if its flips match the usual ones too seldom.
+    Neither does it fit if they match too seldom with those of most of five parts of the other
+    models: up to three sets of the same other variants agree with fewer than half of the parts.
+    With five or more other models, a set does not fit either if its flips of one attribute match
+    too seldom, with and without regard to the direction: only these answers may be to other
+    variants. The attributes share the level.
+
+    The flips of one attribute are tested given the usual flips of the item for all attributes, see
+    `place` in `fairstats.inference.letters.matched_patterns`.
+    """
+    ratio = grid.benchmark.same_variants_odds_ratio
+    attributes = [attribute.name for attribute in grid.benchmark.varied]
+    shape = len(grid.item_names), len(attributes)
+    flips, sizes = np.zeros((_PARTS, *shape), dtype=np.int64), np.zeros((_PARTS, 1, 1))
+
+    def flips_of(unit: int) -> FloatArray:
+        """Return the flips of an answer set; NaN without an answer."""
+        own, found = grid.of_unit(unit), np.full(shape, np.nan)
+        found[own.item] = flip_marks(own).reindex(columns=attributes)
+        return found
+
+    def unlike(
+        own: FloatArray, others: IntArray, place: int | None = None
+    ) -> MatchedPatterns | None:
+        """Return the match with others if it is too low."""
+        if place is None:
+            asked, level = ~np.isnan(own).all(axis=0), alpha
+            own, others = own[:, asked], others[:, asked]
+            # An item without a flip says nothing about where flips are.
+            rows = own.any(axis=1) & ~np.isnan(own).any(axis=1)
+        else:
+            rows, level = ~np.isnan(own[:, place]), alpha / len(attributes)
+        marks = np.nan_to_num(own[rows]).astype(np.int64)
+        found = matched_patterns(marks, others[rows], place=place, alpha=level)
+        return found if verdict_of(found, ratio) == DIFFERENT else None
+
+    def unlike_most(own: FloatArray, others: Sequence[IntArray]) -> MatchedPatterns | None:
+        """Return a match that is too low if those with more than half of these are."""
+        needed, found = len(others) // 2 + 1, 0
+        for left, other in reversed([*enumerate(others)]):
+            one = unlike(own, other)
+            found += one is not None
+            if found == needed:
+                return one
+            if found + left < needed:
+                break
+        return None
+
+    for number, units in enumerate(models):
+        flips[number % _PARTS] += _direction(np.nansum([flips_of(unit) for unit in units], axis=0))
+        sizes[number % _PARTS] += 1
+    reasons = {}
+    for number, units in enumerate(models):
+        # Made again: those of all models would fill the memory.
+        of_model = [flips_of(unit) for unit in units]
+        same = _direction(np.nansum(of_model, axis=0))
+        flips[number % _PARTS] -= same
+        sizes[number % _PARTS] -= 1
+        usual = _direction(flips.sum(axis=0), sizes.sum())
+        parts = [part for part in _direction(flips, sizes) if part.any()]
+        for unit, own in zip(units, of_model, strict=True):
+            found, where = unlike(own, usual) or unlike_most(own, parts), ""
+            for place, name in enumerate(attributes if sizes.sum() >= _FEWEST else []):
+                # A model may be swayed in the direction opposite to the usual one.
+                if found is None and unlike(np.abs(own), np.abs(usual), place):
+                    found, where = unlike(own, usual, place), f" for attribute {name}"
+            if found is not None:
+                reasons[unit] = (
+                    f"its answers change on different items from those of the other models{where}, "
+                    "as if they were to other variants or changed at random "
+                    f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to "
+                    f"{found.ci_high:.2f}; at least {ratio:g} for the same variants)"
+                )
+        flips[number % _PARTS] += same
+        sizes[number % _PARTS] += 1
+    return reasons
+
+
+def _direction(sums: npt.NDArray[Any], models: FloatArray | float = 1) -> IntArray:
+    """Return the sign of sums over models; 0 if it is that of fewer than a third, net."""
+    return np.asarray(np.sign(sums) * (3 * np.abs(sums) >= models), dtype=np.int64)
+
+
 def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return mean correlations of the same and different attributes, and each item's excess.
 
@@ -312,6 +418,12 @@ def is_declared(version: str, benchmark: Benchmark) -> bool:
 
 # Rows of the grid whose flips are computed at a time.
 _BLOCK = 2**17
+# The other models of a version are divided into so many parts: up to three sets of other variants
+# agree with fewer than half of them.
+_PARTS = 5
+# With fewer other models, one set of other variants among them can make an honest set's flips of
+# one attribute look unlike theirs.
+_FEWEST = 5
 #: Columns of the table from `variant_sets`, in order.
 VARIANT_SET_COLUMNS = (
     "benchmark",

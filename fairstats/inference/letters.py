@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -17,6 +17,7 @@ from fairstats.inference._checks import (
     check_alpha,
     check_counts,
     check_integers,
+    check_whole,
 )
 
 #: Largest number of steps for the exact distribution of a stratum. Above it, all strata together
@@ -191,7 +192,11 @@ class _Stratum:
 
 
 def matched_patterns(
-    first: npt.ArrayLike, second: npt.ArrayLike, *, alpha: float = 0.05
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    place: int | None = None,
+    alpha: float = 0.05,
 ) -> MatchedPatterns:
     r"""Test whether the marks of two sides are at the same places, given each item's marks.
 
@@ -205,6 +210,9 @@ def matched_patterns(
     ----------
     first, second : array_like of int, shape (items, places)
         The mark of each place; 0 if it has no mark.
+    place : int, optional
+        Count only matches at this place, and ignore the other marks of the first side: items are
+        stratified by the marks of the second side alone.
     alpha : float
         1 − confidence level.
 
@@ -215,7 +223,8 @@ def matched_patterns(
     Raises
     ------
     ValueError
-        For arrays that do not have one shape (items, places), or are not whole.
+        For arrays that do not have one shape (items, places), or are not whole, and for a place
+        that they do not have.
 
     Notes
     -----
@@ -223,7 +232,7 @@ def matched_patterns(
     model). Given how many marks an item has, their places then do not depend on the item's
     parameter. So items and places may differ in how prone they are to marks, on either side. The
     test concerns only what is specific to this place of this item. An item is not informative if it
-    has no mark, or the same mark everywhere, on either side.
+    has no mark, or the same mark everywhere, on either side that stratifies.
 
     The distribution is exact. Within a stratum it is multivariate hypergeometric, summed over the
     tables. The strata are combined by convolution. If a stratum needs more than `EXACT_STEPS`
@@ -233,7 +242,7 @@ def matched_patterns(
 
     With two places and one kind of mark, this is the exact Cochran-Mantel-Haenszel test over 2×2
     tables. There, the two matches on a table's diagonal count separately: the common odds ratio is
-    the square of this one.
+    the square of this one. With `place` only one counts, and the two odds ratios are equal.
 
     References
     ----------
@@ -256,7 +265,11 @@ def matched_patterns(
             "first and second must have one shape, (items, places); "
             f"got {sides[0].shape} and {sides[1].shape}"
         )
-    strata, informative = _strata(*sides)
+    given = sides
+    if place is not None:
+        place = check_whole("place", place, least=0, most=sides[0].shape[1] - 1, example=0)
+        given, sides = sides[1:], [side[:, [place]] for side in sides]
+    strata, informative = _strata(sides[0], sides[1], given)
     n, n_informative = len(sides[0]), int(informative.sum())
     matches = ((sides[0] == sides[1]) & (sides[0] != 0)).sum(axis=1)
     matched = int(matches.sum())
@@ -287,13 +300,22 @@ def matched_patterns(
     )
 
 
-def _strata(first: IntArray, second: IntArray) -> tuple[list[_Stratum], BoolArray]:
+def _kinds(sides: Sequence[IntArray]) -> IntArray:
+    """Return a number per item, equal for the same marks on each side, regardless of the places."""
+    marks, codes = np.unique(np.hstack(sides), return_inverse=True)
+    coded = np.hsplit(codes.reshape(len(sides[0]), -1), len(sides))
+    return _numbered(np.hstack([np.sort(side, axis=1) for side in coded]), len(marks))
+
+
+def _strata(
+    first: IntArray, second: IntArray, given: Sequence[IntArray]
+) -> tuple[list[_Stratum], BoolArray]:
     """Return the strata in which the number of matches can vary, and which items are in one."""
     if not first.size:
         return [], np.zeros(len(first), dtype=bool)
+    kinds = _kinds(given)
     marks, codes = np.unique(np.hstack([first, second]), return_inverse=True)
     coded = np.hsplit(codes.reshape(len(first), -1), 2)
-    kinds = _numbered(np.hstack([np.sort(side, axis=1) for side in coded]), len(marks))
     sides = [
         _patterns_of_kinds(kinds, side, _numbered(codes, len(marks)))
         for side, codes in zip((first, second), coded, strict=True)

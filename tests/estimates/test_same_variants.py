@@ -337,6 +337,28 @@ def test_two_models_with_other_variants_do_not_confirm_each_other(answers):
     assert ranks.index[ranks["rank"].isna()].tolist() == ["model 1", "model 4"]
 
 
+def test_other_variants_of_one_attribute_cost_the_rank(answers):
+    one, other = _flips(1, n=600)
+    rng = np.random.default_rng(2)
+    flips = [one * (rng.random(one.shape) < 0.8) for _ in range(6)]
+    flips[1][:, 2] = other[:, 2]
+    ranks = rank_models(_board(answers, flips), benchmarks=JUDGED).set_index("model")
+    assert ranks.index[ranks["rank"].isna()].tolist() == ["model 1"]
+    assert "for attribute" in ranks["method_note"]["model 1"]
+    # Of few models, one with other variants could make the others look so.
+    few = rank_models(_board(answers, flips[:5]), benchmarks=JUDGED)
+    assert few["rank"].notna().all()
+
+
+def test_a_model_swayed_in_the_opposite_direction_keeps_its_rank(answers):
+    one, _ = _flips(1, n=600)
+    rng = np.random.default_rng(2)
+    one *= rng.choice([-1, 1, 1], size=one.shape)
+    flips = [one * (rng.random(one.shape) < 0.8) for _ in range(6)]
+    flips[1][:, 2] *= -1
+    assert rank_models(_board(answers, flips), benchmarks=JUDGED)["rank"].notna().all()
+
+
 def test_another_strategy_does_not_hide_other_variants(answers):
     one, other = _flips(1, n=600)
     rng = np.random.default_rng(2)

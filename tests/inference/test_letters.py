@@ -116,25 +116,48 @@ def test_all_matched_and_none_matched_have_one_limit_each():
     assert same.p_value == pytest.approx(2 / 34650)
 
 
+def test_one_place_does_not_depend_on_marks_of_the_others():
+    """The other places of the first side follow the second side, this one only the item."""
+    rng = np.random.default_rng(4)
+    low = 0
+    for _ in range(200):
+        prone = rng.normal(-1, 2, size=(120, 1))
+        chance = 1 / (1 + np.exp(-(prone + np.array([0.8, 0, -0.8]))))
+        first, second = ((rng.random(chance.shape) < chance).astype(int) for _ in range(2))
+        first[:, 1:] = second[:, 1:]
+        low += matched_patterns(first, second, place=0).p_value <= 0.05
+        assert matched_patterns(first, second, place=1).ci_low > 1
+    assert low < 20
+
+
+def test_a_place_without_other_places_is_not_informative():
+    assert matched_patterns([[1], [0], [1]], [[1], [0], [1]], place=0).n_informative == 0
+    assert matched_patterns([[0, 1], [0, 1]], [[1, 0], [0, 1]], place=0).n_informative == 0
+
+
 def test_shapes_and_marks_are_checked():
     with pytest.raises(ValueError, match="one shape"):
         matched_patterns([[1, 0]], [[1, 0, 0]])
     with pytest.raises(ValueError, match="whole"):
         matched_patterns([[0.5, 0]], [[1, 0]])
+    with pytest.raises(ValueError, match="place=2 must be"):
+        matched_patterns([[1, 0]], [[1, 0]], place=2)
 
 
+@pytest.mark.parametrize("place", [None, 0])
 @pytest.mark.parametrize("case", PATTERNS.to_dict("records"))
-def test_matched_patterns_agree_with_r(case):
+def test_matched_patterns_agree_with_r(case, place):
     first, second = [], []
     for mark, table in ((1, "first"), (2, "second")):
         for cell in ("n11", "n21", "n12", "n22"):
-            for side, place in ((first, cell[1]), (second, cell[2])):
-                pattern = [mark, 0] if place == "1" else [0, mark]
-                side += [pattern] * int(case[f"{table}_{cell}"])
-    found = matched_patterns(first, second)
+            for side, at in ((first, cell[1]), (second, cell[2])):
+                side += [[mark, 0] if at == "1" else [0, mark]] * int(case[f"{table}_{cell}"])
+    found = matched_patterns(first, second, place=place)
     # R's own root stops within 1e-4 of the odds or of their inverse.
     for name in ("odds_ratio", "ci_low", "ci_high"):
-        assert getattr(found, name) ** 2 == pytest.approx(case[name], rel=2e-3, abs=3e-5)
+        # Matches at both places count twice.
+        odds = getattr(found, name) ** (2 if place is None else 1)
+        assert odds == pytest.approx(case[name], rel=2e-3, abs=3e-5)
     assert found.p_value == pytest.approx(case["p_value"], rel=1e-9)
 
 
