@@ -143,6 +143,20 @@ def write_ratings(
 ) -> Path:
     """Write checked ratings as one parquet file, by renaming a temporary file.
 
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings that pass `check_ratings`.
+    path : path
+        A name that ends in ``.ratings.parquet``.
+    rubrics : iterable or mapping of Rubric
+        Additional rubrics.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+
     Raises
     ------
     InputError
