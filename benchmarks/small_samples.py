@@ -11,7 +11,8 @@ those of group b with ½ − ``effect``. On the other items all samples are righ
 
 ``repeated``: the same, if the group changes an item in all samples, or not at all. On every item, a
 sample is the other one with probability ``noise``. ``interval`` is the share if the interval left
-no room for rare items, and ``coverage`` that of the 95% limits, which leave none.
+no room for rare items. ``coverage`` is that of the 95% limits, with room on the sides on which they
+do not exclude 0, and ``bare`` that of limits without room.
 
 ``samples``: the coverage of the 95% limits of an accuracy, of Cohen's h, of CFR and of
 ``only_a_correct``, with three samples. The chance of a right answer to an item is Beta-distributed
@@ -216,27 +217,20 @@ def repeated(
 ) -> dict[str, float]:
     """Return how often a difference of the margin, from few items, is called equivalent."""
     rng = np.random.default_rng([49, items, many, round(1000 * margin), round(1000 * noise)])
-    called = np.zeros(3)
+    called = np.zeros(4)
     for _ in range(simulations):
         right = rng.random(items) < 0.8
         changed = rng.random(items) < margin / (1 - 2 * noise)
         chances = (noise + (1 - 2 * noise) * side for side in (right | changed, right & ~changed))
         called += _within(*(rng.binomial(many, chance) for chance in chances), many, margin)
-    equivalent, interval, coverage = (called / simulations).round(3).tolist()
-    return {
-        "items": items,
-        "samples": many,
-        "margin": margin,
-        "noise": noise,
-        "equivalent": equivalent,
-        "interval": interval,
-        "coverage": coverage,
-    }
+    shares = dict(
+        zip(("equivalent", "interval", "coverage", "bare"), called / simulations, strict=True)
+    )
+    design = {"items": items, "samples": many, "margin": margin, "noise": noise}
+    return design | {name: round(share, 3) for name, share in shares.items()}
 
 
-def _within(
-    right_a: np.ndarray, right_b: np.ndarray, many: int, margin: float
-) -> tuple[bool, bool, bool]:
+def _within(right_a: np.ndarray, right_b: np.ndarray, many: int, margin: float) -> list[bool]:
     """Return whether limits with room and Tango's are inside the margin, and 95% ones cover it."""
     wrong_a, wrong_b = many - right_a, many - right_b
     cells = [right_a * right_b, right_a * wrong_b, wrong_a * right_b, wrong_a * wrong_b]
@@ -247,10 +241,12 @@ def _within(
     influence = _INFLUENCE - (n10 - n01) / n
     widening = many * design_effect(pairs, once, influence, copies=many)
     bare = tango_limits(n10, n01, n, alpha=0.1, design_effect=widening)
-    wide = with_room((n10 - n01) / n, *bare, units=len(pairs), ends=(-1, 1), alpha=0.1)
+    room = {"units": len(pairs), "ends": (-1, 1)}
+    wide = with_room((n10 - n01) / n, *bare, **room, alpha=0.1)
     inside = [bool(-margin < low and high < margin) for low, high in (wide, bare)]
-    low, high = tango_limits(n10, n01, n, alpha=0.05, design_effect=widening)
-    return inside[0], inside[1], bool(low <= margin <= high)
+    bare = tango_limits(n10, n01, n, alpha=0.05, design_effect=widening)
+    wide = with_room((n10 - n01) / n, *bare, **room, tested=0.0, alpha=0.05)
+    return inside + [bool(low <= margin <= high) for low, high in (wide, bare)]
 
 
 def samples(items: int, rate: float, alike: float, simulations: int) -> dict[str, float]:

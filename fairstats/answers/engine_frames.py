@@ -235,7 +235,7 @@ def batches(frame: nw.LazyFrame[Any], rows: int = 500_000) -> Iterator[pd.DataFr
         yield frame.collect().to_pandas()
 
 
-def _distinct_parts(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+def distinct_parts(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> Iterator[pd.DataFrame]:
     """Yield distinct rows as `distinct` returns them, in parts if the engine can give them."""
     import narwhals as nw
 
@@ -404,7 +404,7 @@ def _refuse_wrong_keys(
     matched: set[str] = set()
     undeclared = []
     # In parts: the rows of all items, as texts, would fill the memory.
-    for part in _distinct_parts(frame, columns):
+    for part in distinct_parts(frame, columns):
         for benchmark, own in part.groupby("benchmark"):
             name = str(benchmark)
             given = own["answer_key"].astype(object).where(own["answer_key"].notna(), None)

@@ -26,7 +26,7 @@ from fairstats._lib.problems import InputError, Problem, parameter, wrong
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
-from fairstats.answers.engine_frames import PART_ROWS, distinct
+from fairstats.answers.engine_frames import PART_ROWS, distinct, distinct_parts
 from fairstats.answers.files import answer_files, no_such_snapshot, read_answers
 from fairstats.answers.schema import KEY_COLUMNS, NAME_COLUMNS, REQUIRED_COLUMNS
 from fairstats.answers.schema_checks import check_answers, column_problems
@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     import pyarrow
     import pyspark.sql
 
+#: Settings that must not differ between groups.
+_SETTINGS = ("temperature", "max_tokens", "endpoint", "prompt_sha256")
 #: The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
-READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster", "collector")
+READ_COLUMNS = (*REQUIRED_COLUMNS, "answer_key", "snapshot", "cluster", "collector", *_SETTINGS)
+#: Types of the columns that are not text, in SQL.
+_NUMBERS = {"sample": "BIGINT", "max_tokens": "BIGINT", "temperature": "DOUBLE"}
 _MOST_THREADS = 4
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
@@ -86,8 +90,8 @@ def scan_answers(
     -----
     The checks are those of `fairstats.read_answers`, run in the engine on the distinct values. They
     name the value but not its row. Duplicate answers are refused later, by `fairstats.analyze`. Of
-    the optional columns, only ``answer_key``, ``snapshot``, ``cluster`` and ``collector`` are read
-    and checked.
+    the optional columns, only ``answer_key``, ``snapshot``, ``cluster``, ``collector``,
+    ``temperature``, ``max_tokens``, ``endpoint`` and ``prompt_sha256`` are read and checked.
 
     See Also
     --------
@@ -244,11 +248,16 @@ def _type_problems(schema: pyarrow.Schema, path: str) -> list[Problem]:
     problems = []
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if field.name not in READ_COLUMNS:
+        # A setting without a single value has no type.
+        if field.name not in READ_COLUMNS or (field.name in _SETTINGS and types.is_null(kind)):
             continue
-        if field.name == "sample":
+        number = _NUMBERS.get(field.name)
+        if number == "BIGINT":
             wanted = "whole numbers"
             right = types.is_integer(kind) and not types.is_uint64(kind)
+        elif number == "DOUBLE":
+            wanted = "numbers"
+            right = types.is_floating(kind) or types.is_integer(kind)
         else:
             wanted = "text"
             right = types.is_string(kind) or types.is_large_string(kind)
@@ -286,9 +295,7 @@ def _in_duckdb(
     # DuckDB interprets a path as a pattern.
     literal = [re.sub(r"([*?\[])", r"[\1]", str(path)) for path in files]
     paths = ", ".join("'" + path.replace("'", "''") + "'" for path in literal)
-    chosen = ", ".join(
-        f'"{name}"' if name != "sample" else "sample::BIGINT AS sample" for name in columns
-    )
+    chosen = ", ".join(f'"{name}"::{_NUMBERS.get(name, "VARCHAR")} AS "{name}"' for name in columns)
     # Inline the paths: with a parameter, DuckDB might run the query and keep its rows. Without
     # autocast, a version '1.10' in a folder name stays text.
     return connection.sql(
@@ -299,7 +306,7 @@ def _in_duckdb(
 
 def _in_spark(files: list[Path], columns: list[str], partitioned: bool) -> pyspark.sql.DataFrame:
     session = _pyspark().sql.SparkSession.builder.getOrCreate()
-    kinds = ", ".join(f"`{name}` {'bigint' if name == 'sample' else 'string'}" for name in columns)
+    kinds = ", ".join(f"`{name}` {_NUMBERS.get(name, 'STRING')}" for name in columns)
     # Spark interprets a path as a pattern.
     literal = {path: re.sub(r"([\\*?\[\]{}])", r"\\\1", f"file://{path}") for path in files}
     if not partitioned:
@@ -321,7 +328,7 @@ def _valid_text(answers: pyspark.sql.DataFrame) -> pyspark.sql.DataFrame:
     """Return a frame that fails on text that is not UTF-8, which Spark accepts silently."""
     validate = _pyspark().sql.functions.validate_utf8
     return answers.select(
-        *(name if name == "sample" else validate(name).alias(name) for name in answers.columns)
+        *(name if name in _NUMBERS else validate(name).alias(name) for name in answers.columns)
     )
 
 
@@ -359,17 +366,22 @@ def check_values(answers: Any) -> None:
     there = frame.collect_schema().names()
     columns = [name for name in READ_COLUMNS if name in there]
     of_items = [name for name in ("item_id", "cluster") if name in columns]
-    kinds = distinct(frame, [name for name in columns if name not in (*of_items, "sample")])
+    prompts = [name for name in ("prompt_sha256",) if name in columns]
+    separate = (*of_items, *prompts, "sample")
+    kinds = distinct(frame, [name for name in columns if name not in separate])
     if kinds.empty:
         remedy = "collect or import it again"
         raise InputError([Problem("<answers>", "the table has no rows", remedy)])
     items = distinct(frame, of_items)
     least = frame.select(nw.col("sample").min()).collect().to_pandas()
-    # Check items and samples in separate rows, with valid values in the other columns. Combined
-    # with the other columns, they would be as numerous as the answers.
+    # Check items, prompts and samples in separate rows, with valid values in the other columns.
+    # Combined with the other columns, they would be as numerous as the answers.
     passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "status": "ok"}
     problems = dict.fromkeys(_spelling_problems(kinds))
-    parts = (items[start : start + PART_ROWS] for start in range(0, len(items), PART_ROWS))
+    parts = chain(
+        (items[start : start + PART_ROWS] for start in range(0, len(items), PART_ROWS)),
+        distinct_parts(frame, prompts) if prompts else (),
+    )
     for rows in chain(
         [kinds.assign(item_id="-", sample=range(len(kinds)))],
         (own.assign(**passing | dict(own) | {"sample": range(len(own))}) for own in parts),

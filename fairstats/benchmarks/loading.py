@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from fairstats._lib.formatting import number_word, uncapital
+from fairstats._lib.formatting import counted, number_word, uncapital
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError, Problem, keyword
 from fairstats._lib.safe_names import essential_letters
@@ -419,6 +419,8 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     # A spreadsheet writes level 2 as 2.0.
     keys = {item: benchmark.canonical(key) or key for item, key in benchmark.answer_keys.items()}
     benchmark = replace(benchmark, answer_keys=MappingProxyType(keys))
+    if not unreadable:
+        unreadable = _unvaried(benchmark)
     if problems := [
         *unreadable,
         *unshowable(_shown(declared), path, long=_LONG_TEXTS, named=_NAMED),
@@ -511,6 +513,27 @@ def repeated_items(rows: Iterable[Mapping[str, Any]], path: Path) -> list[Proble
             )
             problems.append(problem)
     return problems
+
+
+def _unvaried(benchmark: Benchmark) -> tuple[Problem, ...]:
+    """Return a problem for each pair of groups with one text: every model would be fair."""
+    if benchmark.items_file is None or not benchmark.items_file.is_file():
+        return ()
+    found = [row.get("variants") for row in read_json_lines(benchmark.items_file)]
+    texts = [
+        {group: _same_text(text) for group, text in own.items()} if isinstance(own, Mapping) else {}
+        for own in found
+    ]
+    problems = []
+    for attribute in benchmark.varied:
+        for a, b in attribute.pairs:
+            same = sum(len(own.get(a, "")) >= _LEAST_TEXT and own[a] == own.get(b) for own in texts)
+            if same > benchmark.largest_missing * len(texts):
+                message = f"{a} and {b} have the same text in {counted(same, 'item')}"
+                remedy = "write a variant for each group, or leave these items out"
+                path, column = str(benchmark.items_file), f"attributes.{attribute.name}"
+                problems.append(Problem(path, message, remedy, column=column))
+    return tuple(problems)
 
 
 def _same_text(value: object) -> str:

@@ -92,6 +92,7 @@ def with_room(
     *,
     units: npt.ArrayLike,
     ends: tuple[float, float] | None,
+    tested: float | None = None,
     alpha: float = 0.05,
 ) -> tuple[FloatArray, FloatArray]:
     r"""Widen limits for rare units that differ by the whole scale, and were not drawn.
@@ -110,6 +111,9 @@ def with_room(
         The number of independent units K; infinite if no room is needed.
     ends : (float, float), optional
         The lowest and highest value of a unit; None if there is none, and so no room.
+    tested : float, optional
+        A value that a test of the same answers rejects. A limit that excludes it stays where it is:
+        the test holds its level without room.
     alpha : float
         1 − confidence level, in (0, 1).
 
@@ -134,12 +138,13 @@ def with_room(
     >>> float(low.round(3)), float(high.round(3))
     (-0.043, 0.043)
     """
+    center, low, high = (np.asarray(one, dtype=np.float64) for one in (estimate, low, high))
     if ends is None:
-        return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    center = np.asarray(estimate, dtype=np.float64)
+        return low, high
     z2 = float(scipy.special.ndtri(1 - check_alpha(alpha) / 2)) ** 2
     share = z2 / (z2 + np.asarray(units, dtype=np.float64))
-    return (
-        np.fmin(low, center - share * (center - ends[0])),
-        np.fmax(high, center + share * (ends[1] - center)),
-    )
+    wide_low = np.fmin(low, center - share * (center - ends[0]))
+    wide_high = np.fmax(high, center + share * (ends[1] - center))
+    if tested is None:
+        return wide_low, wide_high
+    return np.where(low > tested, low, wide_low), np.where(high < tested, high, wide_high)

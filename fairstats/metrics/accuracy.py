@@ -46,8 +46,7 @@ def estimate_proportion(
 def share_of_pairs(pairs: Pairs, part: npt.ArrayLike, effect: FloatArray) -> Estimate:
     """Return a share of pairs, with room for rare items if an item has several samples."""
     found = estimate_proportion(part, pairs.paired.n, alpha=pairs.alpha, design_effect=effect)
-    units = np.where(pairs.outcomes.copies > 1, pairs.units, np.inf)
-    return roomy(found, units, (0.0, 1.0), pairs.alpha)
+    return roomy(found, pairs.repeated_units, (0.0, 1.0), pairs.alpha)
 
 
 def accuracy(
@@ -175,7 +174,8 @@ def _of_group(side: str, pairs: Pairs) -> Estimate:
 
 def _difference(pairs: Pairs) -> Estimate:
     effect = pairs.effects["accuracy_difference"]
-    return accuracy_difference(pairs.paired, alpha=pairs.alpha, design_effect=effect)
+    found = accuracy_difference(pairs.paired, alpha=pairs.alpha, design_effect=effect)
+    return roomy(found, pairs.repeated_units, (-1.0, 1.0), pairs.alpha, tested=0.0)
 
 
 def _difference_bounds(c: Mapping[str, FloatArray]) -> Range:
@@ -222,7 +222,8 @@ ACCURACY_DIFFERENCE = PairMetric(
     label="Accuracy difference",
     definition="Accuracy of group a minus that of group b, signed.",
     formula=r"d = \mathrm{Acc}_a - \mathrm{Acc}_b",
-    interval="Tango; square-and-add if each group has its own denominator",
+    interval="Tango; square-and-add if each group has its own denominator; with several samples of "
+    "an item, room for rare items, but limits that exclude 0 stay there",
     order=30,
     lowest=-1,
     highest=1,

@@ -96,6 +96,11 @@ class Pairs(Once):
         return in_clusters(self.outcomes, ~INCOMPLETE)
 
     @cached_property
+    def repeated_units(self) -> FloatArray:
+        """Return `units` of pairs with several samples of an item; ∞ for the others."""
+        return np.where(self.outcomes.copies > 1, self.units, np.inf)
+
+    @cached_property
     def _keys(self) -> dict[str, Any]:
         return pair_keys(self.outcomes)
 
@@ -181,11 +186,17 @@ def sizes_of(tables: Sequence[UnitSums]) -> FloatArray:
 
 
 def roomy(
-    found: Estimate, units: npt.ArrayLike, ends: tuple[float, float], alpha: float
+    found: Estimate,
+    units: npt.ArrayLike,
+    ends: tuple[float, float],
+    alpha: float,
+    tested: float | None = None,
 ) -> Estimate:
     """Return an estimate with limits `with_room` for rare units, and says so where it is wider."""
     limits = found.ci_low, found.ci_high
-    low, high = with_room(found.estimate, *limits, units=units, ends=ends, alpha=alpha)
+    low, high = with_room(
+        found.estimate, *limits, units=units, ends=ends, tested=tested, alpha=alpha
+    )
     wider = (low < found.ci_low) | (high > found.ci_high)
     method = np.asarray(found.method, dtype=object)
     named = np.where(wider, method + ROOM, method) if wider.any() else found.method

@@ -282,12 +282,12 @@ def _of_unit(
 
 
 def _figures(estimate: float, error: float, df: float, alpha: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"estimate": estimate, "odds_ratio": float(np.exp(estimate))}
-    if np.isnan(error):
-        return found
     half = scipy.stats.t.isf(alpha / 2, df) * error
     with np.errstate(over="ignore"):
-        low, high = np.exp([estimate - half, estimate + half])
+        ratio, low, high = np.exp([estimate, estimate - half, estimate + half]).tolist()
+    found: dict[str, Any] = {"estimate": estimate, "odds_ratio": ratio}
+    if np.isnan(error):
+        return found
     return found | {
         "std_error": error,
         "df": df,

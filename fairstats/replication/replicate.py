@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.installation import resource
-from fairstats.answers.engine_frames import OpenAnswers, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.comparisons.compare import VERSION, answer_sets, judged_comparisons
 from fairstats.counts.outcomes import count_outcomes
@@ -266,7 +266,11 @@ def _figures(opened: OpenAnswers, benchmarks: set[str], fewest: int) -> Figures:
     """Return every value of every model with enough items, under every policy."""
     counts = count_outcomes(opened)
     counts = counts[counts["benchmark"].isin(benchmarks) & (counts["strategy"] == PLAIN)]
-    counts = counts[counts[list(PATTERNS)].sum(axis=1) >= fewest]
+    # Several samples of an item are one item.
+    of_items = [*UNIT_COLUMNS, "attribute", "item_id"]
+    items = distinct(opened.frame, of_items).groupby(of_items[:-1]).size()
+    asked = items.reindex(pd.MultiIndex.from_frame(counts[of_items[:-1]])).to_numpy()
+    counts = counts[asked >= fewest]
     keys = [name for name in PAIR_COLUMNS if name not in ("benchmark", "strategy")]
     patterns = counts[list(PATTERNS)].to_numpy()
     figures = {}

@@ -24,6 +24,7 @@ from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answer_sets, write_answers
 from fairstats.cli import app
 from fairstats.estimates.analyze import analyze
+from tests.make_answers import make_answers
 from tests.report.conftest import answers_of_models
 
 #: Names that must be escaped in a folder's name, or that look like a number.
@@ -69,6 +70,36 @@ def test_partitioned_folders_give_the_estimates_of_pandas(engine, answers, tmp_p
         partitioned(rows, folder, "model", "benchmark_version", "sample")
     found = scan_answers([tmp_path / "batch 0", tmp_path / "batch 1"], engine=engine)
     pd.testing.assert_frame_equal(analyze(found), analyze(answers))
+
+
+@pytest.mark.parametrize(
+    ("column", "white", "other"),
+    [
+        ("prompt_sha256", "a" * 64, "a" * 64),
+        ("temperature", 0.0, 0.7),
+        ("temperature", None, None),
+        ("max_tokens", 16, 512),
+        ("endpoint", "one.example/v1", "other.example/v1"),
+    ],
+)
+def test_settings_that_differ_between_groups_cost_the_verdict_in_each_engine(
+    engine, column, white, other, tmp_path
+):
+    answers = make_answers(0.9)
+    answers[column] = [white if group == "white" else other for group in answers["group"]]
+    answers.to_parquet(tmp_path / "a.parquet", index=False)
+    expected = analyze(read_answers(tmp_path / "a.parquet"), margin=0.6)
+    pd.testing.assert_frame_equal(
+        analyze(scan_answers(tmp_path / "a.parquet", engine=engine), margin=0.6), expected
+    )
+    of_race = expected.loc[expected["margin"].notna() & (expected["attribute"] == "race")]
+    assert of_race["verdict"].isna().all() == (white is not None)
+
+
+def test_a_prompt_that_is_no_hash_is_refused_in_each_engine(engine, tmp_path):
+    make_answers(0.9, prompt_sha256="short").to_parquet(tmp_path / "a.parquet", index=False)
+    (problem,) = problems_of(lambda: scan_answers(tmp_path / "a.parquet", engine=engine))
+    assert (problem.column, problem.value) == ("prompt_sha256", "short")
 
 
 def test_the_released_answers_give_the_estimates_of_pandas(engine, shared_data, tmp_path):

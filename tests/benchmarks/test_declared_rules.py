@@ -402,7 +402,8 @@ def test_required_accuracy_is_for_choices_only(benchmark_file):
 
 
 def item(name: str, text: str = TEXT, **changed: object) -> dict[str, object]:
-    variants = dict.fromkeys(("white", "black", "asian", "original", "neutralized"), text)
+    groups = ("white", "black", "asian", "original", "neutralized")
+    variants = {group: f"{text} {group}" for group in groups}
     options = {"A": "wait", "B": "test", "C": "treat"}
     return {"item_id": name, "options": options, "answer_key": "A", "variants": variants} | changed
 
@@ -461,6 +462,21 @@ def test_repeated_texts_in_a_file_of_keys_are_refused(benchmark_file):
     with pytest.raises(InputError) as refused:
         load_benchmark(path)
     assert [problem.value for problem in refused.value.problems] == ["i1", "i2"]
+
+
+def test_groups_with_one_text_are_refused(with_items):
+    """All models would be fair: nothing differs between the groups."""
+    many = [item(f"i{i}", f"{TEXT} {i}") for i in range(20)]
+    for one in many[:2]:
+        one["variants"]["black"] = f" {one['variants']['white'].upper()}"
+    path = with_items(many, keys=False)
+    with pytest.raises(InputError, match="white and black have the same text in 2 items") as found:
+        load_benchmark(path)
+    assert [problem.column for problem in found.value.problems] == ["attributes.race"]
+    assert run("benchmark", "check", path).exit_code == 1
+    # As many as may be missing are no reason to refuse the others.
+    many[0]["variants"]["black"] += " Another text."
+    assert len(load_benchmark(with_items(many, keys=False)).items) == 20
 
 
 def test_items_of_one_source_are_no_copies(benchmark_file):

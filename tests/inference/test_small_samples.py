@@ -105,6 +105,12 @@ def test_without_room_many_samples_of_few_items_show_equivalence():
     }
 
 
+def test_room_on_the_sides_of_0_lets_differences_of_many_samples_cover():
+    rows = pd.DataFrame(SMALL["repeated"])
+    assert rows["coverage"].min() > 0.925
+    assert rows["bare"].min() < 0.58
+
+
 def test_alpha_covers_with_few_positive_ratings():
     rows = pd.DataFrame(SMALL["alpha"]).query("given > 0.5")
     assert rows["coverage"].min() >= 0.92

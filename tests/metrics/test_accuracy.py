@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from fairstats import analyze
 from fairstats.counts.patterns import apply_policy, complete_counts
 from fairstats.inference.intervals import tango, wilson
+from fairstats.inference.verdict import with_room
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
 
 
@@ -58,3 +61,21 @@ def test_design_effect_widens_only_the_interval():
     assert one.estimate == wide.estimate
     assert wide.ci_low < one.ci_low
     assert one.ci_high < wide.ci_high
+
+
+@pytest.mark.parametrize("favoured", [0, 3, 30])
+def test_many_samples_of_few_items_leave_room_for_rare_items_unless_the_test_decides(
+    answers_of, favoured
+):
+    once = answers_of(["AB"] * favoured + ["AA"] * (40 - favoured) + ["BB"] * 20)
+    table = pd.concat([once.assign(sample=sample) for sample in range(8)], ignore_index=True)
+    table.loc[0, "answer"] = "C"
+    found = analyze(table).set_index("metric")
+    own, d = found.loc["accuracy_difference"], found.loc["accuracy_difference", "estimate"]
+    # A share of items up to Wilson's limit for 0 of 60 could differ as far as possible.
+    low, high = with_room(d, np.inf, -np.inf, units=60, ends=(-1, 1))
+    rejected = found.loc[["mcnemar"], "p_value"].min() < 0.05
+    assert rejected == (favoured == 30)
+    assert own["ci_low"] > 0 if rejected else own["ci_low"] <= low
+    assert own["ci_high"] >= high
+    assert found.loc["ad", "ci_high"] == max(-own["ci_low"], own["ci_high"])

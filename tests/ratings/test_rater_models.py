@@ -300,6 +300,16 @@ def test_raters_by_index_and_a_level_without_used_ratings():
     assert "at an excluded level" in found[("home", "v")]
 
 
+def test_an_odds_ratio_per_large_unit_is_infinite_without_a_warning():
+    ratings = by_rater(a="10000", b="11000", c="01100", d="11101", e="11011")
+    years = [0.000, 0.001, 0.001, 0.002, 0.002]  # of a thousand, so the log odds ratio is above 709
+    table = rater_regression(ratings, levels("abcde", years=years), covariates=["years"])
+    row = table.set_index("covariate").loc["years"]
+    assert 709 < row["estimate"] < np.inf
+    assert row["odds_ratio"] == np.inf
+    assert 0 < row["p_value"] < 1
+
+
 def test_the_origin_and_the_unit_of_a_number_do_not_matter():
     rng = np.random.default_rng(4)
     born = rng.integers(1950, 2000, 9)

@@ -272,6 +272,12 @@ def test_answers_to_a_part_of_the_items_are_no_answers(right):
     assert set(replicate(part, 0.05, {})["status"]) == {NO_ANSWERS}
 
 
+def test_samples_of_a_part_of_the_items_are_no_answers(right):
+    half = right[right["item_id"].isin(right["item_id"].unique()[:500])].assign(model="GPT-4-turbo")
+    twice = pd.concat([half, half.assign(sample=1)])
+    assert set(replicate(twice, 0.05, {})["status"]) == {NO_ANSWERS}
+
+
 def test_answers_by_another_strategy_are_no_answers(right):
     cot = right.assign(model="GPT-4-turbo", strategy="cot")
     assert set(replicate(cot, 0.05, {})["status"]) == {NO_ANSWERS}

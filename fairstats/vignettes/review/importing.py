@@ -15,6 +15,7 @@ from fairstats.benchmarks.benchmark_files import item_lines
 from fairstats.ratings.collection.import_ratings import import_ratings
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
 from fairstats.vignettes.building.agents import Key
+from fairstats.vignettes.building.checks import is_named, words_of_group
 from fairstats.vignettes.building.folder import KEY, read_built
 from fairstats.vignettes.review.rounds import (
     STEM,
@@ -167,6 +168,14 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
     return sorted(found.values(), key=lambda edit: review.keys.index(edit.key))
 
 
+def _words(review: Review, key: Key) -> tuple[str, ...]:
+    """Return the words that name a variant's group."""
+    _, attribute, group = key
+    declared = review.built.declared
+    label = declared["attributes"][attribute]["groups"][group]
+    return words_of_group(group, label, declared.get("words", {}).get(group, ()))
+
+
 def _wrong_edit(
     record: Record, review: Review, seen: dict[Key, Edit]
 ) -> Iterator[tuple[str, str, str]]:
@@ -183,6 +192,11 @@ def _wrong_edit(
         yield "item_id", "appears twice", "give only the last text"
     elif row["text"] == review.text(key):
         yield "text", "is the unchanged text", "remove it"
+    elif not is_named(
+        review.built.items[key[0]].neutralized, row["text"], words := _words(review, key)
+    ):
+        # Reviewers do not see which group a text is for.
+        yield "text", "does not name the group", f"use one of {', '.join(words)}"
     elif not row["text"].endswith(final := final_sentence(review.built.items[key[0]].neutralized)):
         yield (
             "text",

@@ -26,7 +26,11 @@ def edit(study, tmp_path):
             if row["item_id"] == key[0]
         )
         row = dict(zip(("item_id", "attribute", "group"), key, strict=True))
-        row |= {"text": f"Edited. {item['neutralized']}", "editor": "P1", "why": "reads badly"}
+        row |= {
+            "text": f"Edited: white. {item['neutralized']}",
+            "editor": "P1",
+            "why": "reads badly",
+        }
         return write_rows(tmp_path / name, [row | changes])
 
     return build
@@ -111,7 +115,7 @@ def test_invalid_edit_prevents_the_import(study, tmp_path, edit):
     study.build()
     given = hand_in(study.assign(), tmp_path / "in")
     with pytest.raises(InputError, match="does not end with the final sentence"):
-        import_review(study.folder, [given], edits=edit(text="Gone."))
+        import_review(study.folder, [given], edits=edit(text="A white patient."))
     assert sorted(p.name for p in (study.folder / "review").iterdir()) == ["round-1"]
 
 
@@ -134,6 +138,16 @@ def test_an_edit_that_cannot_be_used_is_refused(study, edit, changes, match):
     assert not (study.folder / "review" / "edits-1.jsonl").exists()
 
 
+@pytest.mark.parametrize("text", ["Edited. {}", "A Black patient. {}"])
+def test_an_edit_that_does_not_name_its_group_is_refused(study, edit, text):
+    """Reviewers do not see the group, so they cannot report it."""
+    study.build()
+    study.judge(study.assign())
+    neutral = study.review().built.items["demo-01"].neutralized
+    with pytest.raises(InputError, match="does not name the group; use one of white, caucasian"):
+        import_review(study.folder, edits=edit(text=text.format(neutral)))
+
+
 def test_unchanged_edit_is_refused(study, edit):
     study.build()
     study.judge(study.assign())
@@ -152,7 +166,7 @@ def test_an_edited_text_is_undecided_until_it_was_judged_and_then_edited(study, 
     again = study.consensus().assigned
     lines = (again.path / "tasks.jsonl").read_text().splitlines()
     (task,) = map(json.loads, lines)
-    assert task["answer"].startswith("Edited. ")
+    assert task["answer"].startswith("Edited: white. ")
     # It is judged again: judgements of the earlier text are not shown.
     assert "What reviewers said" not in task["question"]
     study.judge(again, name="second")
@@ -192,7 +206,9 @@ def test_rule_violation_in_an_edit_is_noted(study, edit):
     study.judge(study.assign())
     item = study.review().built.items["demo-01"]
     *_, final = item.neutralized.split(". ")
-    taken = import_review(study.folder, edits=edit(text=f"They take 45 mg of warfarin. {final}"))
+    taken = import_review(
+        study.folder, edits=edit(text=f"The white patient takes 45 mg of warfarin. {final}")
+    )
     assert taken.notes[0].endswith(" next round: 1")
     (kept,) = study.review().edits
     assert set(kept.problems) >= {"new quantity: 45 mg", "new drug: warfarin"}
