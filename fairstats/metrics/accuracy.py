@@ -117,18 +117,23 @@ def accuracy_difference(
     0.0911
     """
     estimate = proportion(counts.correct_a, counts.n_a) - proportion(counts.correct_b, counts.n_b)
-    cells = counts.n11, counts.n10, counts.n01, counts.n00
-    paired = tango(*cells, alpha=alpha, design_effect=design_effect)
-    own = partly_paired_interval(*cells, **counts.own, alpha=alpha, design_effect=design_effect)
-    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
-    return Estimate(
-        estimate,
-        np.where(partly, own.ci_low, paired.ci_low),
-        np.where(partly, own.ci_high, paired.ci_high),
-        paired.ci_level,
-        np.where(partly, own.method, paired.method),
-        counts.n,
+    paired = tango(*counts.cells, alpha=alpha, design_effect=design_effect)
+    own = partly_paired_interval(
+        *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
+    return with_own_answers(counts, estimate, paired, own)
+
+
+def with_own_answers(
+    counts: PolicyCounts, estimate: FloatArray, paired: Estimate, own: Estimate
+) -> Estimate:
+    """Return an estimate; its interval is `own` if a group has answers that are in no pair."""
+    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
+    low, high, method = (
+        np.where(partly, getattr(own, name), getattr(paired, name))
+        for name in ("ci_low", "ci_high", "method")
+    )
+    return Estimate(estimate, low, high, paired.ci_level, method, counts.n)
 
 
 def absolute(difference: Estimate) -> Estimate:
@@ -186,10 +191,6 @@ def _influence_b(pair: Patterns) -> FloatArray:
     return pair.share(pair.one.correct_b, pair.one.n_b)
 
 
-def _influence_on_difference(pair: Patterns) -> FloatArray:
-    return _influence_a(pair) - _influence_b(pair)
-
-
 ACCURACY_A = PairMetric(
     name="accuracy_a",
     label="Accuracy, {a}",
@@ -228,7 +229,7 @@ ACCURACY_DIFFERENCE = PairMetric(
     highest=1,
     ideal=0,
     compute=lambda pairs: pairs.once(_difference),
-    influence=_influence_on_difference,
+    influence=lambda pair: _influence_a(pair) - _influence_b(pair),
     bounds=_difference_bounds,
     rests_on="both groups",
 )

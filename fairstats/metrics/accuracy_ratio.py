@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +10,8 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
-from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
-from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
+from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion, with_own_answers
+from fairstats.metrics.metric import PairMetric, Patterns, Range
 
 
 def accuracy_ratio(
@@ -43,20 +42,11 @@ def accuracy_ratio(
     >>> round(float(accuracy_ratio(complete_counts(600, 83, 10, 108)).estimate), 4)
     1.1197
     """
-    cells = counts.n11, counts.n10, counts.n01, counts.n00
-    paired = risk_ratio(*cells, alpha=alpha, design_effect=design_effect)
-    own = partly_paired_ratio(*cells, **counts.own, alpha=alpha, design_effect=design_effect)
-    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
-    return Estimate(
-        quotient(
-            proportion(counts.correct_a, counts.n_a), proportion(counts.correct_b, counts.n_b)
-        ),
-        np.where(partly, own.ci_low, paired.ci_low),
-        np.where(partly, own.ci_high, paired.ci_high),
-        paired.ci_level,
-        np.where(partly, own.method, paired.method),
-        counts.n,
-    )
+    acc_a = proportion(counts.correct_a, counts.n_a)
+    acc_b = proportion(counts.correct_b, counts.n_b)
+    paired = risk_ratio(*counts.cells, alpha=alpha, design_effect=design_effect)
+    own = partly_paired_ratio(*counts.cells, **counts.own, alpha=alpha, design_effect=design_effect)
+    return with_own_answers(counts, quotient(acc_a, acc_b), paired, own)
 
 
 def quotient(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -75,11 +65,6 @@ def ratio_bounds(
     return np.where(never, 0.0, low), np.where(never, np.inf, high)
 
 
-def _ratio(pairs: Pairs) -> Estimate:
-    effect = pairs.effects["accuracy_ratio"]
-    return accuracy_ratio(pairs.paired, alpha=pairs.alpha, design_effect=effect)
-
-
 def _influence(pair: Patterns) -> FloatArray:
     """Return the influence on the ratio, times Acc_b²: a design effect has no unit."""
     one = pair.one
@@ -89,10 +74,6 @@ def _influence(pair: Patterns) -> FloatArray:
     )
     on_a, on_b = (pair.share(part, all_) for part, all_ in shares)
     return on_a * b - on_b * a
-
-
-def _bounds(c: Mapping[str, FloatArray]) -> Range:
-    return ratio_bounds(*bounds_a(c), *bounds_b(c))
 
 
 ACCURACY_RATIO = PairMetric(
@@ -107,8 +88,10 @@ ACCURACY_RATIO = PairMetric(
     lowest=0,
     highest=math.inf,
     ideal=1,
-    compute=_ratio,
+    compute=lambda pairs: accuracy_ratio(
+        pairs.paired, alpha=pairs.alpha, design_effect=pairs.effects["accuracy_ratio"]
+    ),
     influence=_influence,
-    bounds=_bounds,
+    bounds=lambda c: ratio_bounds(*bounds_a(c), *bounds_b(c)),
     rests_on="both groups",
 )

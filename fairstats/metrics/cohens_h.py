@@ -47,13 +47,7 @@ def cohens_h(
     p_b = proportion(counts.correct_b, counts.n_b)
     h = np.asarray(proportion_effectsize(p_a, p_b))
     interval = cohens_h_interval(
-        counts.n11,
-        counts.n10,
-        counts.n01,
-        counts.n00,
-        **counts.own,
-        alpha=alpha,
-        design_effect=design_effect,
+        *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
     return replace(interval, estimate=h)
 
