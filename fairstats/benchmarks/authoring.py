@@ -347,7 +347,7 @@ def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
         values = answers[["item_id", column]].drop_duplicates()
         names = values[column].dropna().astype(str).unique()
         alone = len(values) == items and not values[column].isna().any()
-        short = all(len(name) <= 60 and not re.search(r"\s", name) for name in names)
+        short = all(len(name) <= 60 and len(name.split()) < 3 for name in names)
         if alone and short and MOST_LEVELS < len(names) <= 0.7 * items:
             shared[str(column)] = len(names)
     return max(shared, key=lambda column: shared[column]) if shared else None

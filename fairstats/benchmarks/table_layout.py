@@ -24,6 +24,8 @@ from fairstats.benchmarks.answer_columns import (
 from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.refusals import is_no_answer
 
+#: The columns of an answer set and its sample, which can have rows of their own in any layout.
+_UNITS = ("model", "strategy", "sample")
 _ID = re.compile(
     r"(?:item|case|question|vignette|scenario|stay|encounter|sample|prompt|example|record|row|task)"
     r"(?: ?(?:id|no|nr|number|idx|index))?|q?id|no|nr|number|index"
@@ -133,8 +135,12 @@ def _layout(
     if not (columns_of or wide):
         return _long(table, free, given, source)
     answers = [column.name for column in columns_of]
+    # Of each option, as white=ColumnA,black=ColumnB; the columns of a template are not known.
+    parts = [part.partition("=") for one in wide if "{" not in one for part in one.split(",")]
+    answers += [name.strip() for _, _, name in parts if name.strip() in table]
     rest = [name for name in free if name not in answers]
-    found = _units(rest, given) if columns_of else {}
+    templates = "".join(one for one in wide if "{" in one)
+    found = _units(rest, given | {name: "" for name in _UNITS if f"{{{name}" in templates})
     rest = [name for name in rest if name not in found.values()]
     # "{model}_answer" says nothing of groups, which are then in a column.
     ungrouped = wide and not any("{group" in one or "{" not in one.split("=")[0] for one in wide)
@@ -159,8 +165,8 @@ def _layout(
             found,
             attribute=_attribute(groups),
             crossed=_parts(groups),
-            models=models,
-            left_out=_contents(table, left_out) if ungrouped else {},
+            models=models or "model" in found,
+            left_out=_contents(table, left_out) if ungrouped or answers else {},
         )
     grid = describe_columns(columns_of, left_out, source)
     left_out += tuple(column.name for column in columns_of if column not in grid.columns)
@@ -230,7 +236,7 @@ def _named(names: Iterable[str], column: str) -> list[str]:
 def _units(names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
     """Return the columns that name the answer set of a row and its sample."""
     found: dict[str, str] = {}
-    for column in ("model", "strategy", "sample"):
+    for column in _UNITS:
         if column not in given and (there := _named(_rest(names, found, ()), column)):
             found[column] = there[0]
     return found
@@ -332,7 +338,7 @@ def _telling_apart(
     table: pd.DataFrame, fields: Mapping[str, str], left_out: Iterable[str]
 ) -> dict[str, str]:
     """Return the column without which rows repeat, and how to use it; empty if there is none."""
-    keys = ("item_id", "group", "model", "strategy", "sample")
+    keys = ("item_id", "group", *_UNITS)
     by = [part.strip() for key in keys for part in fields.get(key, "").split("+") if part]
     if not set(by) <= set(table) or not table.duplicated(by).any():
         return {}

@@ -373,6 +373,9 @@ def test_rows_of_models_and_samples_next_to_columns_of_groups_are_recognised():
         "answer_key": "Key",
     }
     assert found.models
+    given = recognise_layout(pd.DataFrame(rows), columns={}, wide=["insured=insured,x=uninsured"])
+    assert given.columns == found.columns
+    assert given.models
     # Without the runs, no column identifies a row.
     with pytest.raises(fairstats.InputError, match="items' identifier"):
         recognise_layout(pd.DataFrame(rows).drop(columns="Run"), columns={})

@@ -155,6 +155,26 @@ def test_ratio_is_limited_in_both_directions(declare):
         assert table["estimate"].tolist() == pytest.approx([170 / 230])
 
 
+@pytest.mark.parametrize("changed", [0, 4, 8, 12])
+def test_limit_on_a_ratio_leaves_room_for_rare_clusters(changed, declare):
+    benchmark = replace(
+        declare("decision"), listed=tuple(f"item-{i}" for i in range(120)), cluster="cluster"
+    )
+    texts = ["YY", "NN"] * 60
+    for place in range(changed):
+        texts[place * (120 // changed)] = ("YN", "NY")[place % 2]
+    answers = answers_to(benchmark, texts)
+    number = answers["item_id"].str.removeprefix("item-").astype(int)
+    answers["cluster"] = "c" + (7 * number % 12).astype(str)
+    table = checked(benchmark, answers, Limits(smallest={"selection_ratio": 0.8}))
+    assert table["result"].tolist() == ["cannot tell"]
+    assert table["has_room"].all()
+    # As many of one cluster as Wilson's limit allows could be selected in one group only.
+    share = float(wilson(0, 12, alpha=0.1).ci_high)
+    rate = (1 - share) * 0.5
+    assert table["ci_low"].item() <= rate / (rate + share) + 1e-9
+
+
 @pytest.mark.parametrize("name", ["selection_ratio", "odds_ratio", "impact_ratio"])
 def test_largest_ratio_is_refused_as_the_inverse_would_pass(name, declare):
     decision = declare("decision")
