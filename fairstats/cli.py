@@ -96,6 +96,12 @@ class _InPanels(TyperGroup):
                 self.commands[name].rich_help_panel = panel  # type: ignore[attr-defined]
         return [name for names in PANELS.values() for name in names]
 
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        """Refuse empty arguments: a variable that is not set would name the current folder."""
+        if "" in args:
+            ctx.fail("An argument is empty. Give a value, or leave the option out.")
+        return list(super().parse_args(ctx, args))
+
 
 app = typer.Typer(
     cls=_InPanels,
