@@ -11,12 +11,16 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
-from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
-from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
+from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy_contrast
 
 
 def accuracy_ratio(
-    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+    units: npt.ArrayLike = np.inf,
 ) -> Estimate:
     """Compute the ratio of two groups' accuracies, Acc_a / Acc_b, over counterfactual pairs.
 
@@ -28,6 +32,8 @@ def accuracy_ratio(
         1 − confidence level.
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
+    units : array_like of float
+        As in `fairstats.metrics.accuracy.accuracy_difference`, with 1 for 0.
 
     Returns
     -------
@@ -47,16 +53,16 @@ def accuracy_ratio(
     paired = risk_ratio(*cells, alpha=alpha, design_effect=design_effect)
     own = partly_paired_ratio(*cells, **counts.own, alpha=alpha, design_effect=design_effect)
     partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
-    return Estimate(
-        quotient(
-            proportion(counts.correct_a, counts.n_a), proportion(counts.correct_b, counts.n_b)
-        ),
+    shares = accuracies(counts)
+    found = Estimate(
+        quotient(*shares),
         np.where(partly, own.ci_low, paired.ci_low),
         np.where(partly, own.ci_high, paired.ci_high),
         paired.ci_level,
         np.where(partly, own.method, paired.method),
         counts.n,
     )
+    return roomy_contrast(found, shares, quotient, units=units, alpha=alpha, tested=1.0)
 
 
 def quotient(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -77,7 +83,9 @@ def ratio_bounds(
 
 def _ratio(pairs: Pairs) -> Estimate:
     effect = pairs.effects["accuracy_ratio"]
-    return accuracy_ratio(pairs.paired, alpha=pairs.alpha, design_effect=effect)
+    return accuracy_ratio(
+        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.repeated_units
+    )
 
 
 def _influence(pair: Patterns) -> FloatArray:
@@ -102,7 +110,7 @@ ACCURACY_RATIO = PairMetric(
     "right.",
     formula=r"\mathrm{Acc}_a / \mathrm{Acc}_b",
     interval="score (Tang, Tang and Chan); square-and-add on the log scale if each group has its "
-    "own denominator",
+    "own denominator; with several samples of an item, room as of the difference",
     order=45,
     lowest=0,
     highest=math.inf,
