@@ -261,7 +261,7 @@ INTERNAL = {
     *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
     *("resample_clusters", "unvaried_limits", "effective_tango_limits", "score_limits"),
     *(
-        "contrast",
+        "contrasts",
         "kinds_of",
         "interval",
         "f_limits",

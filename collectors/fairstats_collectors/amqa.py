@@ -9,8 +9,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, wrong
-from fairstats._lib.records import Paths, importable_files
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import InputError, Problem, check_numbers, input_error, refuse, wrong
+from fairstats._lib.records import importable_files
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema_checks import check_answers
@@ -79,8 +80,7 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
         problems.extend(wrong)
     if not rows and not problems:
         problems.append(Problem(str(path), "the file is empty", "remove it"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     frame = pd.DataFrame(rows).assign(benchmark=benchmark.name, sample=0, collector="amqa", **facts)
     try:
         return check_answers(frame, path=str(path))
@@ -104,7 +104,7 @@ def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str
     if lacking:
         message = f"is not a listed release (sha256 {sha256[:12]}…)"
         remedy = f"give {' and '.join(map(constant, lacking))} for this file, or remove it"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
     return {name: value for name, value in facts.items() if value}
 
 

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, keyword, wrong
-from fairstats.asking.models import Ask, Replies, Reply, Shard, Task
+from fairstats._lib.problems import InputError, check_numbers, input_error, keyword, wrong
+from fairstats.asking.models import Ask, AskingOptions, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import (
     Campaign,
@@ -45,38 +45,78 @@ class Terms:
 
     Parameters
     ----------
-    name : str
-        The model's name.
-    known : KnownModel
-        How to query the model.
-    here : bool
-        Whether it is the embedded one.
+    model : str
+        A known model, its name at the service, or ``"embedded"``.
     max_tokens : int
-        The longest reply, including thinking tokens.
-    budget : Budget
-        The budget.
+        The longest reply, without thinking tokens.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or no known service has the model.
     """
 
-    name: str
-    known: KnownModel
-    here: bool
+    model: str
+    _: KW_ONLY
     max_tokens: int
-    budget: Budget
-    temperature: float
-    concurrency: int
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    retries: int
-    keep_failures: bool
-    batch: bool
-    poll_s: float
-    progress: bool
+    base_url: str | None = None
+    temperature: float = 0
+    concurrency: int = 8
+    rpm: int | None = None
+    tpm: int | None = None
+    price: tuple[float, float] | None = None
+    max_cost: float | None = None
+    timeout: float = 120
+    retries: int = 5
+    keep_failures: bool = False
+    batch: bool = False
+    poll_s: float = 30
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        check_numbers(
+            max_tokens=self.max_tokens, concurrency=self.concurrency, rpm=self.rpm, tpm=self.tpm
+        )
+        if not 0 < self.timeout < float("inf"):
+            remedy = "use a positive number of seconds"
+            raise wrong("timeout", "is out of range", remedy, value=self.timeout)
+        for name, number in (("temperature", self.temperature), ("retries", self.retries)):
+            if not 0 <= number < float("inf"):
+                raise wrong(name, "must not be negative", "use 0 or more", value=number)
+        # An unknown model is reported here, too.
+        if self.known.price is None and self.max_cost is not None:
+            remedy = f"give {keyword('price')}, dollars per million tokens of prompt and completion"
+            message = f"the price of {self.model} is unknown"
+            raise wrong("max_cost", message, remedy, value=self.max_cost)
 
     @property
-    def max_cost(self) -> float | None:
-        """Return the spending limit, in dollars."""
-        return self.budget.max_cost
+    def here(self) -> bool:
+        """Return whether it is the embedded model."""
+        return self.model == EMBEDDED and self.base_url is None
+
+    @property
+    def name(self) -> str:
+        """Return the model's name."""
+        return EMBEDDED_MODEL if self.here else self.model
+
+    @cached_property
+    def known(self) -> KnownModel:
+        """Return how to query the model."""
+        if self.here:
+            known = KnownModel(EMBEDDED_MODEL)
+        else:
+            known = find_model(self.model, base_url=self.base_url)
+        return known if self.price is None else replace(known, price=Price(*self.price))
+
+    @property
+    def longest(self) -> int:
+        """Return the longest reply, with thinking tokens."""
+        return self.max_tokens + self.known.thinking
+
+    @cached_property
+    def budget(self) -> Budget:
+        """Return the budget, with what was spent."""
+        return Budget(self.known.price, self.max_cost, self.longest)
 
     def cost(self, task: Task, reply: Reply) -> float:
         """Return the cost of a reply, in dollars."""
@@ -84,7 +124,7 @@ class Terms:
 
     def estimate(self, tasks: Sequence[Task]) -> str:
         """Estimate the most that these requests need, as far as it can be known."""
-        return str(estimate(tasks, self.max_tokens, self.known.price))
+        return str(estimate(tasks, self.longest, self.known.price))
 
     def print_estimate(self, tasks: Sequence[Task]) -> None:
         """Print the planned requests and their possible cost, and show the first message."""
@@ -97,63 +137,9 @@ class Terms:
             yield partial(ask_tasks, journal=journal, terms=self)
 
 
-def connect(
-    model: str,
-    *,
-    max_tokens: int,
-    base_url: str | None = None,
-    temperature: float = 0,
-    concurrency: int = 8,
-    rpm: int | None = None,
-    tpm: int | None = None,
-    price: tuple[float, float] | None = None,
-    max_cost: float | None = None,
-    timeout: float = 120,
-    retries: int = 5,
-    keep_failures: bool = False,
-    batch: bool = False,
-    poll_s: float = 30,
-    progress: bool = True,
-) -> Terms:
-    """Return how to query a model; the arguments are `fairstats.asking.models.AskingOptions`.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or no known service has the model.
-    """
-    check_numbers(max_tokens=max_tokens, concurrency=concurrency, rpm=rpm, tpm=tpm)
-    if not 0 < timeout < float("inf"):
-        remedy = "use a positive number of seconds"
-        raise wrong("timeout", "is out of range", remedy, value=timeout)
-    for name, number in (("temperature", temperature), ("retries", retries)):
-        if not 0 <= number < float("inf"):
-            raise wrong(name, "must not be negative", "use 0 or more", value=number)
-    here = model == EMBEDDED and base_url is None
-    known = KnownModel(EMBEDDED_MODEL) if here else find_model(model, base_url=base_url)
-    if price is not None:
-        known = replace(known, price=Price(*price))
-    if max_cost is not None and known.price is None:
-        remedy = f"give {keyword('price')}, dollars per million tokens of prompt and completion"
-        raise wrong("max_cost", f"the price of {model} is unknown", remedy, value=max_cost)
-    longest = max_tokens + known.thinking
-    return Terms(
-        name=EMBEDDED_MODEL if here else model,
-        known=known,
-        here=here,
-        max_tokens=longest,
-        budget=Budget(known.price, max_cost, longest),
-        temperature=temperature,
-        concurrency=1 if here else concurrency,  # it has one slot: a second one would only wait
-        rpm=rpm,
-        tpm=tpm,
-        timeout=timeout,
-        retries=retries,
-        keep_failures=keep_failures,
-        batch=batch,
-        poll_s=poll_s,
-        progress=progress,
-    )
+def connect(model: str, *, max_tokens: int, **options: Unpack[AskingOptions]) -> Terms:
+    """Return how to query a model, see `Terms`."""
+    return Terms(model, max_tokens=max_tokens, **options)
 
 
 @contextmanager
@@ -211,7 +197,7 @@ def ask_tasks(
         As `fairstats_collectors.collect.collect`.
     """
     if max_cost is not None:
-        terms = replace(terms, budget=Budget(terms.known.price, max_cost, terms.max_tokens))
+        terms = replace(terms, max_cost=max_cost)
     known, budget = terms.known, terms.budget
     with ExitStack() as stack:
         if terms.here:
@@ -230,7 +216,7 @@ def ask_tasks(
             endpoint=endpoint,
             settings={
                 "temperature": int(terms.temperature) if whole else terms.temperature,
-                "max_tokens": terms.max_tokens,
+                "max_tokens": terms.longest,
             },
             names=known.names,
             hide=hide,
@@ -250,7 +236,8 @@ def ask_tasks(
             journal,
             pace=Pace(terms.rpm, terms.tpm),
             budget=budget,
-            concurrency=terms.concurrency,
+            # The embedded model has one slot: a second request would only wait.
+            concurrency=1 if terms.here else terms.concurrency,
         )
         if terms.batch:
             _run_batch(campaign, missing, noted is None, terms)
@@ -282,7 +269,7 @@ def _client(
     key = os.environ.get(known.key_variable, "").strip()
     if known.snapshot and not key:
         remedy = f"set it to the API key for {known.model}"
-        raise InputError([Problem(known.key_variable, "is not set", remedy)])
+        raise input_error(known.key_variable, "is not set", remedy)
     return make_client(
         known.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         key=key,

@@ -89,20 +89,8 @@ async def run_batch(
 ) -> None:
     """Send these tasks in one batch, or fetch the batch of an earlier start.
 
-    Parameters
-    ----------
-    service : Service
-        The service to query.
-    journal : Journal
-        The store of the replies and of the batch's number.
-    tasks : sequence of Task
-        The tasks without a reply.
-    settle : bool
-        Whether to send the first task separately, to learn which settings the service accepts.
-    poll_s : float
-        Seconds between two status checks.
-    say : callable
-        Called with progress messages.
+    With `settle`, the first task is sent separately, to learn which settings the service
+    accepts. The status is checked every `poll_s` seconds.
 
     Raises
     ------

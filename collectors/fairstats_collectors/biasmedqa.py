@@ -17,8 +17,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem
-from fairstats._lib.records import Paths, Record, importable_files
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import Note, Problem, input_error, refuse
+from fairstats._lib.records import Record, importable_files
 from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_text
 from fairstats.asking.answer_from_reply import parse_answer
@@ -93,7 +94,7 @@ def import_biasmedqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     kept = [path for path in files if _why_left_out(path) is None]
     if not kept:
         message, remedy = "none of the files can be imported", "give files of the replies"
-        raise InputError([Problem(str(files[0].parent), message, remedy)])
+        raise input_error(files[0].parent, message, remedy)
     compared: dict[str, list[bool]] = {}
     answers = imported(kept, partial(_read, compared=compared), mapped)
     for model, differ in compared.items():
@@ -132,8 +133,7 @@ def _read(path: Path, mapped: Mapped, *, compared: dict[str, list[bool]]) -> Seq
         records.append(Record(number, facts | fields))
         if flag != "NR":
             differ.append((fields["answer"] == fields["answer_key"]) != (flag == "True"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 
@@ -142,13 +142,12 @@ def _facts(path: Path, given: Mapping[str, str]) -> dict[str, str]:
     name = _NAME.fullmatch(path.name)
     if name is None:
         message = "is not named like a released file"
-        remedy = "name it as released, e.g. bias_output_recency_MODEL.txt"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, "name it as released, e.g. bias_output_recency_MODEL.txt")
     folder = path.resolve().parent.name
     if "model" not in given and name["model"] != folder:
         message = f"its name is that of {name['model']}, but it is in the folder {folder}"
         remedy = f"move it to the folder of its model, or give {constant('model')}"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
     bias, prompt = name["bias"] or "none", name["prompt"] or "plain"
     return {"model": folder, "group": bias, "strategy": prompt}
 

@@ -282,16 +282,7 @@ def show_progress(
 ) -> Iterator[Counted]:
     """Show a bar with the rate, the errors, the cost and the time left.
 
-    Parameters
-    ----------
-    title : str
-        The title of the bar.
-    total, there : int
-        The number of expected replies, and of those that existed before.
-    budget : Budget
-        The budget, with the money spent.
-    shown : bool
-        Whether to show anything.
+    Of the `total` replies, `there` existed before.
 
     Yields
     ------

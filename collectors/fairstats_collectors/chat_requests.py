@@ -291,14 +291,7 @@ class Doubles:
     def suspect(self, content: bytes, completion: Any, before: int | None) -> int | None:
         """Check whether a body came before, for another request.
 
-        Parameters
-        ----------
-        content : bytes
-            The body.
-        completion : Any
-            The parsed body.
-        before : int or None
-            The earlier result for the same request, when it was last sent.
+        `before` is the earlier result for the same request, when it was last sent.
 
         Returns
         -------

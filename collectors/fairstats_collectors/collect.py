@@ -10,7 +10,14 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, keyword, path_in, wrong
+from fairstats._lib.problems import (
+    InputError,
+    check_numbers,
+    input_error,
+    keyword,
+    path_in,
+    wrong,
+)
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers
@@ -202,16 +209,7 @@ def answer_rows(
 ) -> pd.DataFrame:
     """Return the rows of the answers table, in the order of the tasks.
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark, by whose kind of answers the replies are read.
-    tasks : iterable of Task
-        The expected tasks; each has its reply.
-    replies : Mapping
-        The reply to each task.
-    facts : Mapping
-        The columns that all rows share: benchmark, benchmark_version, model, strategy.
+    The benchmark's kind of answers determines how replies are read; each task has its reply.
     """
     return pd.DataFrame([dict(facts) | _row(benchmark, task, replies[task.slot]) for task in tasks])
 
@@ -254,14 +252,7 @@ def _row(benchmark: Benchmark, task: Task, reply: Reply) -> dict[str, Any]:
 def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> None:
     """Refuse to overwrite answers that the new file would not contain.
 
-    Parameters
-    ----------
-    path : Path
-        The file for the answers.
-    tasks : iterable of Task
-        The tasks of the new file.
-    replies : Mapping
-        Their replies in the journal so far.
+    `tasks` are those of the new file, and `replies` their replies in the journal so far.
 
     Raises
     ------
@@ -279,5 +270,4 @@ def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, 
         same = reply is not None and (reply.prompt_sha256, reply.text) == (prompt, raw)
         if tuple(slot) not in own or not (same or status == "error"):
             message = "already contains answers from a different campaign"
-            remedy = "delete or move the file, or write to another folder"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, "delete or move the file, or write to another folder")

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.untrusted_files import read_json_lines, refuse_links
 from fairstats._lib.untrusted_tables import load_parquet
 
 #: The default maximum number of words in a snippet.
@@ -119,19 +119,17 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     path = Path(path)
     if not _FEWEST_WORDS <= chunk_words <= _MOST_WORDS:
         remedy = f"use {_FEWEST_WORDS} to {_MOST_WORDS}"
-        raise InputError([Problem(f"chunk_words = {chunk_words}", "is out of range", remedy)])
+        raise input_error(f"chunk_words = {chunk_words}", "is out of range", remedy)
     if path.is_dir():
         rows = list(_folder_rows(path))
     elif path.is_file():
         rows = list(_file_rows(path))
     else:
-        raise InputError([Problem(str(path), "no such file or folder", "check the path")])
+        raise input_error(path, "no such file or folder", "check the path")
     if not rows:
         remedy = f"give a folder of {', '.join(_SUFFIXES)} files, or a file of snippets"
-        raise InputError([Problem(str(path), "the corpus contains no text", remedy)])
-    problems = [problem for row in rows if (problem := _fault(*row))][:20]
-    if problems:
-        raise InputError(problems)
+        raise input_error(path, "the corpus contains no text", remedy)
+    refuse([problem for row in rows if (problem := _fault(*row))][:20])
     texts = sorted(((_words(row["id"]), row) for _, _, row in rows), key=lambda text: text[0])
     snippets = tuple(
         Snippet(name if number is None else f"{name}#{number}", _words(row["title"] or ""), text)
@@ -173,16 +171,13 @@ def _folder_rows(folder: Path) -> Iterator[_Row]:
             elif name in texts and file.is_file():
                 files.append(file)
                 size += file.stat().st_size
-    if linked:
-        remedy = "replace it by the file it points to, or remove it"
-        raise InputError([Problem(str(f), "is a symbolic link", remedy) for f in linked[:20]])
+    refuse_links(linked[:20])
     _check_size(folder, size)
     for file in files:
         try:
             text = file.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            problem = Problem(str(file), f"not UTF-8 text ({error})", "save it as UTF-8")
-            raise InputError([problem]) from None
+            raise input_error(file, f"not UTF-8 text ({error})", "save it as UTF-8") from None
         # macOS stores accented letters in file names as two characters.
         name = unicodedata.normalize("NFC", file.relative_to(folder).as_posix())
         heading = _HEADING.match(text.lstrip()) if file.suffix.lower() == ".md" else None
@@ -196,8 +191,7 @@ def _file_rows(path: Path) -> Iterator[_Row]:
     elif path.suffix.lower() == ".parquet":
         rows = _parquet_rows(path)
     else:
-        remedy = "use a folder, .jsonl or .parquet"
-        raise InputError([Problem(str(path), "is not a file of snippets", remedy)])
+        raise input_error(path, "is not a file of snippets", "use a folder, .jsonl or .parquet")
     for number, row in enumerate(rows, start=1):
         yield path, number, {column: row.get(column) for column in _COLUMNS}
 
@@ -207,8 +201,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
     for column in ("id", "text"):
         if list(frame.columns).count(column) != 1:
             remedy = "give the file the columns id and text, and optionally title"
-            problem = Problem(str(path), "the column is missing or repeated", remedy, column=column)
-            raise InputError([problem])
+            raise input_error(path, "the column is missing or repeated", remedy, column=column)
     frame = frame[[column for column in _COLUMNS if column in frame]].astype(object)
     return frame.where(frame.notna(), None).to_dict("records")
 
@@ -238,21 +231,19 @@ def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
     """Refuse a corpus that cannot be searched."""
     if len(snippets) > _MOST_SNIPPETS:
         message = f"has {len(snippets):,} snippets; the limit is {_MOST_SNIPPETS:,}"
-        raise InputError([Problem(str(path), message, "use a smaller corpus")])
+        raise input_error(path, message, "use a smaller corpus")
     counts = Counter(snippet.snippet_id for snippet in snippets)
     twice = ("two snippets have this id", "give each its own id")
     too_long = ("is too long once the chunk number is added", "shorten it")
     faulty = [(name, twice) for name, count in counts.items() if count > 1]
     faulty += [(name, too_long) for name in counts if len(name) > _LONGEST_NAME]
-    if faulty:
-        where = str(path)
-        raise InputError([Problem(where, *said, column="id", value=n) for n, said in faulty[:20]])
+    refuse(Problem(str(path), *said, column="id", value=n) for n, said in faulty[:20])
 
 
 def _check_size(path: Path, size: int) -> None:
     if size > _MOST_BYTES:
         message = f"is {size / 2**30:.1f} GiB; the limit is {_MOST_BYTES / 2**30:.0f}"
-        raise InputError([Problem(str(path), message, "use a smaller corpus")])
+        raise input_error(path, message, "use a smaller corpus")
 
 
 def _words(text: str) -> str:

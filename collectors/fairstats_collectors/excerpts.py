@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers
+from fairstats._lib.problems import Problem, check_numbers, input_error, refuse
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.item_prompts import Prompt, load_template
 from fairstats.benchmarks.declaration import Benchmark
@@ -67,18 +67,8 @@ def read_excerpts(
 ) -> Excerpts:
     """Read the first snippets of each variant from a file of retrievals.
 
-    Parameters
-    ----------
-    path : Path
-        A file written by ``fairstats rag retrieve``.
-    benchmark : Benchmark
-        The benchmark to run.
-    version : str
-        Its version.
-    items : iterable of Item
-        All of its items.
-    top_k : int
-        The number of snippets to use.
+    The file was written by ``fairstats rag retrieve``; `items` are all items of the benchmark's
+    version.
 
     Returns
     -------
@@ -129,19 +119,18 @@ def _check_file(
     if lacking:
         message = "the file does not contain the texts of the snippets"
         remedy = "use the file written by `fairstats rag retrieve`"
-        raise InputError([Problem(str(path), message, remedy, column=", ".join(lacking))])
+        raise input_error(path, message, remedy, column=", ".join(lacking))
     own = {"benchmark": benchmark.name, "benchmark_version": version}
     for column in (*own, "retriever"):
         names = rows[column].unique().tolist()
         if names != [own.get(column, names[0])]:
             message = "is for a different benchmark, or from several retrievers"
-            problem = Problem(str(path), message, _REMEDY, column=column, value=", ".join(names))
-            raise InputError([problem])
+            raise input_error(path, message, _REMEDY, column=column, value=", ".join(names))
     deepest = int(rows["rank"].max())
     if top_k > deepest:
         message = f"no list has {top_k} ranks"
         remedy = f"use {deepest} or fewer, or retrieve more snippets"
-        raise InputError([Problem(str(path), message, remedy, column="rank", value=str(deepest))])
+        raise input_error(path, message, remedy, column="rank", value=str(deepest))
 
 
 def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Benchmark) -> None:
@@ -170,8 +159,7 @@ def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Ben
             problems.append(
                 Problem(str(path), message, _REMEDY, row=int(row) + 1, column=column, value=value)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _sha256(text: str) -> str:

@@ -9,13 +9,14 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.records import Paths, Record, importable_files, json_value
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.records import Record, importable_files, json_value
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
-from fairstats_collectors.mapping_files import OPTIONS, found, is_there
+from fairstats_collectors.mapping_files import ABSENT, OPTIONS, found
 
 SUFFIXES = (".json",)
 STATE = "scenario_state.json"
@@ -83,7 +84,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     if isinstance(value, list):
         return _of_predictions(path, value, mapped.benchmark)
     message = f"is neither HELM's {STATE} nor its {PREDICTIONS}"
-    raise InputError([Problem(str(path), message, "give one of these, or the folder of a run")])
+    raise input_error(path, message, "give one of these, or the folder of a run")
 
 
 def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> list[Record]:
@@ -133,8 +134,7 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
                     parsed = read_reply(reply["text"], benchmark, shown)
                     own |= {"answer": parsed.letter, "status": parsed.status}
                 records.append(Record(row, fields | own))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 
@@ -142,7 +142,7 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
     beside = path.with_name(_INSTANCES)
     if not beside.is_file():
         message = f"needs {_INSTANCES}, with the items, in the same folder"
-        raise InputError([Problem(str(path), message, "put both files of the run in one folder")])
+        raise input_error(path, message, "put both files of the run in one folder")
     listed = json_value(beside)
     instances = {
         _key(instance.get("id"), instance): instance
@@ -192,8 +192,7 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
             message = "is not the position of an option"
             problems.append(_wrong(path, row, "reference_index", message))
         records.append(Record(row, fields))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 
@@ -210,7 +209,7 @@ def _option(chosen: Any, instance: Mapping[str, Any], benchmark: Benchmark) -> s
 def _key(instance_id: Any, holder: Mapping[str, Any]) -> tuple[str, str]:
     """Return the key of an instance in a run: its id and its perturbation."""
     perturbation = found(holder, "perturbation.name")
-    return str(instance_id), str(perturbation) if is_there(perturbation) else ""
+    return str(instance_id), str(perturbation) if perturbation is not ABSENT else ""
 
 
 def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from fairstats._lib.problems import InputError, Problem, parameter, wrong
+from fairstats._lib.problems import input_error, parameter, wrong
 from fairstats._lib.untrusted_files import JSON_TEXT
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def make_client(
 
     if not key and base_url is None:
         remedy = f"set it, or give the {parameter('base_url')} of a service that needs no key"
-        raise InputError([Problem(key_variable, "is not set", remedy)])
+        raise input_error(key_variable, "is not set", remedy)
     if not key.isascii() or not key.isprintable() or " " in key:
         # The client's error message would show the key.
         message = "contains characters that an API key cannot contain"
-        raise InputError([Problem(key_variable, message, "set it again")])
+        raise input_error(key_variable, message, "set it again")
 
     def hide(text: str) -> str:
         if len(key) < _KEY_LENGTH:

@@ -10,11 +10,11 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import InputError, Problem, collected, input_error, keyword, refuse
 from fairstats._lib.records import (
     SEPARATORS,
     NoValue,
-    Paths,
     Record,
     csv_records,
     importable_files,
@@ -30,7 +30,7 @@ from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark, folded, is_number
 from fairstats.benchmarks.refusals import is_no_answer, is_refusal
-from fairstats_collectors.import_guards import Guards, field_value, from_field, named_column
+from fairstats_collectors.import_guards import Guards, from_field, named_column
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
 from fairstats_collectors.mapping_files import (
     ABSENT,
@@ -107,8 +107,7 @@ def import_table(
 
 def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
-    if problems := list(Guards(mapped).read(path, kept, Limits(path))):
-        raise InputError(problems)
+    refuse(Guards(mapped).read(path, kept, Limits(path)))
     rows = []
     for record in kept:
         wrong: _Wrong = []
@@ -140,7 +139,7 @@ def _table_records(path: Path, sheet: str | None = None) -> Sequence[Record]:
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(one, dict) for one in listed):
             remedy = "give an object for each answer, or a list of such objects"
-            raise InputError([Problem(str(path), "is not a JSON object", remedy)])
+            raise input_error(path, "is not a JSON object", remedy)
         return [Record(row, fields) for row, fields in enumerate(listed, start=1)]
     if path.suffix.lower() == ".xlsx":
         return xlsx_records(path, sheet)
@@ -153,15 +152,6 @@ def imported(
     files: Iterable[Path], read: Callable[[Path, Mapped], Sequence[Record]], mapped: Mapped
 ) -> pd.DataFrame:
     """Return the answers of files, checked against the schema and the benchmark's declaration.
-
-    Parameters
-    ----------
-    files : iterable of path
-        The files.
-    read : callable
-        Reads one file.
-    mapped : Mapped
-        How records become answers.
 
     Raises
     ------
@@ -188,8 +178,7 @@ def imported(
     joined = join_files(files, answers_of)
     if joined.empty:
         raise InputError(without)
-    if problems := list(guards.problems()):
-        raise InputError(problems)
+    refuse(guards.problems())
     guards.notes(joined)
     joined["collector"] = guards.collectors(joined)
     return joined[[column for column in ANSWERS.columns if column in joined]]
@@ -200,12 +189,7 @@ def join_files(
 ) -> pd.DataFrame:
     """Return the answers of all files; two files must not contain the same answer.
 
-    Parameters
-    ----------
-    files : iterable of path
-        The files.
-    answers_of : callable
-        Returns the answers of a file; None if it has no relevant ones.
+    `answers_of` returns None for a file without relevant answers.
 
     Raises
     ------
@@ -216,17 +200,12 @@ def join_files(
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []
     for path in files:
-        try:
+        with collected(problems):
             answers = answers_of(path)
-        except InputError as error:
-            problems.extend(error.problems)
-        else:
             if answers is not None:
                 names.append(str(path))
                 frames.append(answers)
-    problems = problems or duplicate_problems(frames, names)
-    if problems:
-        raise InputError(problems)
+    refuse(problems or duplicate_problems(frames, names))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
@@ -234,8 +213,8 @@ def _file_answers(
     path: Path, kept: Sequence[Record], guards: Guards, limits: Limits
 ) -> pd.DataFrame:
     mapped = guards.mapped
-    if problems := list(guards.read(path, kept, limits)):
-        raise InputError(problems)
+    refuse(guards.read(path, kept, limits))
+    problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
     for record in kept:
         if len(problems) >= REPORTED_LINES:
@@ -249,15 +228,13 @@ def _file_answers(
             where = named_column(record, column)
             place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
             problems.append(Problem(record.path or str(path), message, remedy, **place))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
     try:
         checked = check_answers(frame, path=str(path))
         # `fairstats validate` checks all files together for missing variants.
         wrongs = validate_answers(checked, benchmarks=[mapped.benchmark], path=str(path))
-        if wrongs := [problem for problem in wrongs if problem.row is not None]:
-            raise InputError(wrongs)
+        refuse(problem for problem in wrongs if problem.row is not None)
     except InputError as error:
         # Problems name rows of the resulting table; the file has different row numbers.
         raise InputError([_in_file(one, kept) for one in error.problems]) from None
@@ -320,7 +297,7 @@ def _fill_status(row: dict[str, Any], record: Record, mapped: Mapped) -> None:
         row["status"] = known if known in STATUSES else status
     if status or "answer" not in row:
         return
-    given = str(field_value(record, "answer", mapped)).strip()
+    given = str(mapped.value(record.fields, "answer")).strip()
     meant = mapped.values.get("status", {}).get(given)
     if meant is None and row["answer"] is None and is_refusal(given):
         meant = "refused"
@@ -361,7 +338,7 @@ def _untold(
 def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if column in mapped.constants:
         return mapped.constants[column]
-    value = field_value(record, column, mapped)
+    value = mapped.value(record.fields, column)
     if column in mapped.columns and value is ABSENT and column in ANSWERS.columns:
         # JSON leaves out unknown values.
         if ANSWERS.columns[column].nullable:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -94,10 +93,10 @@ class Guards:
             of_key = mapped.fields_of(record, "answer_key")
             for column, names in both.items():
                 names |= mapped.sources_of(record, column) & of_key
-            if (answer := mapped.translated(field_value(record, "answer", mapped))) is not None:
+            if (answer := mapped.translated(mapped.value(record.fields, "answer"))) is not None:
                 self.given_as[answer[1]].add(answer[0])
             for column in ("model", "item_id"):
-                value = field_value(record, column, mapped)
+                value = mapped.value(record.fields, column)
                 if isinstance(value, str) and _TOTAL.fullmatch(value.strip()):
                     totals[record.path, record.row] = named_column(record, column), value
             limits.check()
@@ -119,7 +118,7 @@ class Guards:
                 continue
             # A cell without an answer may be the text of a status.
             names = {"status", "answer"} if column == "status" else {column}
-            texts = {str(field_value(record, name, mapped)) for name in names}
+            texts = {str(mapped.value(record.fields, name)) for name in names}
             for text in texts & told.keys():
                 if mapped.benchmark.named(text) != told[text] and text != told[text]:
                     yield column, text, told[text]
@@ -128,7 +127,7 @@ class Guards:
         """Count answers by where they are from; look for keys in place of answers."""
         for column in ("model", "strategy"):
             for record, name in zip(kept, answers[column], strict=True):
-                if isinstance(text := field_value(record, column, self.mapped), str | int | float):
+                if isinstance(text := self.mapped.value(record.fields, column), str | int | float):
                     self.called[column, name].add(plain_number(text))
         names = (answers[name] for name in ("model", "strategy", "attribute", "group"))
         for record, model, strategy, attribute, group in zip(kept, *names, strict=True):
@@ -257,13 +256,6 @@ def _group_source(record: Record, attribute: str, group: str, mapped: Mapped) ->
 @lru_cache(maxsize=1024)
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", text.casefold()))
-
-
-def field_value(record: Record, column: str, mapped: Mapped) -> Any:
-    """Return the value of the field that fills a column."""
-    if column in mapped.columns:
-        return value_at(record.fields, mapped.columns[column])
-    return mapped.default(record.fields, column)
 
 
 def from_field(column: str) -> str:

@@ -14,7 +14,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypedDict
 
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault
 from fairstats._lib.untrusted_files import REPORTED_LINES, read_json_lines
@@ -142,29 +149,35 @@ class Mapped:
         texts += chain(*declared.map.values(), *(one.where for one in declared.variants))
         return "\n".join(texts)
 
-    def default(self, fields: Mapping[str, Any], column: str) -> Any:
-        """Return what the mapping gives for a column: the first field that exists."""
-        if (template := self.declared.set.get(column)) is not None:
-            text = filled(template, fields)
-            return ABSENT if text is None else text
-        paths = self.declared.map.get(column, (column,))
+    def _template(self, column: str) -> str | None:
+        return None if column in self.columns else self.declared.set.get(column)
+
+    def _paths(self, column: str) -> Sequence[str]:
+        """Return the fields that fill a column, of which the first that exists counts."""
+        if column in self.columns:
+            return (self.columns[column],)
         if column == "cluster" and column not in self.declared.map:
             # Other columns of that name have another meaning.
             of = self.benchmark
-            paths = (of.cluster, "cluster") if of.cluster and not of.clusters else ()
-        return next((v for p in paths if (v := value_at(fields, p)) is not ABSENT), ABSENT)
+            return (of.cluster, "cluster") if of.cluster and not of.clusters else ()
+        return self.declared.map.get(column, (column,))
+
+    def value(self, fields: Mapping[str, Any], column: str) -> Any:
+        """Return the value of the fields that fill a column."""
+        if (template := self._template(column)) is not None:
+            text = filled(template, fields)
+            return ABSENT if text is None else text
+        values = (value_at(fields, path) for path in self._paths(column))
+        return next((value for value in values if value is not ABSENT), ABSENT)
 
     def fields_of(self, record: Record, column: str) -> set[str]:
         """Return the names of the file's fields that fill a column; empty if it is a constant."""
         if column in self.constants:
             return set()
-        if column in self.columns:
-            paths: Sequence[str] = (self.columns[column],)
-        elif (template := self.declared.set.get(column)) is not None:
+        if (template := self._template(column)) is not None:
             return {record.columns.get(name, name) for name in fields_in(template)}
-        else:
-            paths = self.declared.map.get(column, (column,))
-        path = next((p for p in paths if value_at(record.fields, p) is not ABSENT), "")
+        there = (p for p in self._paths(column) if value_at(record.fields, p) is not ABSENT)
+        path = next(there, "")
         whole = found(record.fields, path) is not ABSENT
         names = [path] if whole else [part.strip() for part in path.split("+")]
         return {record.columns.get(name, name) for name in names if name}
@@ -247,7 +260,7 @@ class Mapped:
                 message = f"is an answer to two groups of {one.attribute}"
                 remedy = "correct `where` of the variants: each group needs answers of its own"
                 place: dict[str, Any] = {"row": record.row, "column": "group", "value": one.group}
-                raise InputError([Problem(record.path or str(path), message, remedy, **place)])
+                raise input_error(record.path or str(path), message, remedy, **place)
         variants = [{"attribute": name, "group": group} for name, group in found.items()]
         return [replace(record, fields=record.fields | one) for one in variants]
 
@@ -280,8 +293,7 @@ class Mapped:
                 if len(problems) >= REPORTED_LINES:
                     break
             full = split
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return full
 
     def _shared(self, template: str, value: str) -> list[dict[str, str]]:
@@ -320,8 +332,7 @@ class Mapped:
                 remedy = f"correct {parameter('wide')}"
                 problems.append(Problem(str(path), "fits two groups", remedy, column=name))
             columns |= found_here
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return columns
 
     def _cells(self, record: Record, answers: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
@@ -359,16 +370,8 @@ def mapping(
 ) -> Mapped:
     """Return a checked `Mapped` from a caller's settings.
 
-    Parameters
-    ----------
-    layout : str
-        The importer's name.
-    given : Given
-        The caller's settings.
-    declared : MappingFile, optional
-        The mapping that they are added to, by default the one of the importer's name.
-    wide : bool
-        Whether the importer reads tables with a column per group.
+    They are added to `declared`, by default the mapping of the importer's name. `wide` is
+    whether the importer reads tables with a column per group.
 
     Raises
     ------
@@ -394,8 +397,7 @@ def mapping(
     if "benchmark" in columns:
         message, remedy = "cannot be read from a field", f"use {keyword('benchmark')}"
         problems.append(Problem(parameter("columns"), message, remedy, column="benchmark"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     where = {name: (value,) for name, value in given.get("where", {}).items()}
     mapped = Mapped(
         layout,
@@ -420,15 +422,13 @@ def _refuse_given(mapped: Mapped) -> None:
     """Refuse another source of the answers that columns hold: it would be that of all groups."""
     declared = mapped.declared
     given = (mapped.columns, mapped.constants, declared.map, declared.set)
-    problems = [
+    refuse(
         Problem(
             mapped.layout, "is already given by the columns in `answers`", "remove it", column=c
         )
         for c in _OF_A_CELL
         if any(c in one for one in given)
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def undeclared() -> Benchmark:
@@ -481,8 +481,7 @@ def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str
         for column in ("attribute", "group", *_OF_A_CELL, *ANSWERS.columns)
         if column in given and (column in mapped.columns or column in mapped.constants)
     ]
-    if problems := [*dict.fromkeys(twice), *problems]:
-        raise InputError(problems)
+    refuse([*dict.fromkeys(twice), *problems])
     return groups
 
 
@@ -509,14 +508,7 @@ def refuse_others(
 ) -> None:
     """Refuse settings that an importer cannot use: its files provide them, or they are unknowable.
 
-    Parameters
-    ----------
-    layout : str
-        The importer's name.
-    given : Given
-        The caller's settings.
-    taken, constants : collection of str
-        The settings that it accepts, and the columns that may be constants.
+    `taken` are the settings that it accepts, and `constants` the columns that may be constants.
     """
     refused = [parameter(one) for one in _SETTINGS if given.get(one) and one not in taken]
     refused += [
@@ -526,7 +518,7 @@ def refuse_others(
     ]
     if refused:
         message = f"does not accept {', '.join(refused)}"
-        raise InputError([Problem(layout, message, "remove it, or use the importer `table`")])
+        raise input_error(layout, message, "remove it, or use the importer `table`")
 
 
 def constant(column: str) -> str:

@@ -11,8 +11,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.records import MAX_BYTES, Paths, Record, importable_files
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
+from fairstats._lib.records import MAX_BYTES, Record, importable_files
 from fairstats.asking.value_from_reply import lettered, read_reply
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
@@ -49,8 +50,7 @@ def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """
     mapped = mapping("inspect", given)
     files = importable_files(paths, mapped.declared.find, SUFFIXES)
-    if problems := [problem for path in files for problem in _too_large(path)]:
-        raise InputError(problems)
+    refuse(problem for path in files for problem in _too_large(path))
     return imported(files, partial(_read, read=_reader()), mapped)
 
 
@@ -60,7 +60,7 @@ def _reader() -> Any:
     except ImportError as error:
         message = f"its reader, inspect_ai, cannot be imported ({error})"
         remedy = "install it with `pip install fairstats[inspect]`"
-        raise InputError([Problem("inspect", message, remedy)]) from None
+        raise input_error("inspect", message, remedy) from None
     return read_eval_log
 
 
@@ -70,12 +70,10 @@ def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
     except Exception as error:  # its reader may raise anything for a file that is not a log
         message = f"inspect_ai cannot read it ({type(error).__name__}: {error})"
         remedy = "use the file as inspect_ai wrote it, or update inspect_ai"
-        raise InputError([Problem(str(path), message, remedy)]) from None
+        raise input_error(path, message, remedy) from None
     if not log.samples:
         message = f"contains no samples (its status is {log.status})"
-        raise InputError(
-            [Problem(str(path), message, "remove it, or finish the evaluation with `inspect`")]
-        )
+        raise input_error(path, message, "remove it, or finish the evaluation with `inspect`")
     config = log.plan.config.model_dump(exclude_none=True)
     config |= log.eval.model_generate_config.model_dump(exclude_none=True)
     shared = {
@@ -92,8 +90,7 @@ def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
             records.append(Record(row, shared | _fields(sample) | own(sample, mapped)))
         except InputError as error:
             problems += [replace(one, path=str(path), row=row) for one in error.problems]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return records
 
 
@@ -138,7 +135,7 @@ def _value_fields(sample: Any, mapped: Mapped) -> dict[str, Any]:
         message = f"are not the options of {benchmark.name}"
         remedy = "declare these texts as its labels"
         value = ", ".join(map(str, sample.choices))[:200]
-        raise InputError([Problem("", message, remedy, column="choices", value=value)])
+        raise input_error("", message, remedy, column="choices", value=value)
     if benchmark.has_key:
         target = _target(sample)
         key = benchmark.named(shown.get(target, target))

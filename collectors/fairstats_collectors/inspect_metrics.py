@@ -35,7 +35,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
@@ -55,8 +55,7 @@ def _mapped(benchmark: str) -> Mapped:
     loaded = load_benchmark(benchmark)
     if not loaded.kind.needs_key:
         message = f"has answers of the kind {loaded.kind.name}; these metrics are for letters"
-        remedy = "import the log, and run `fairstats analyze`"
-        raise InputError([Problem(loaded.name, message, remedy)])
+        raise input_error(loaded.name, message, "import the log, and run `fairstats analyze`")
     return Mapped("inspect", loaded)
 
 
@@ -64,7 +63,7 @@ def _wrong(
     sample: object, message: str, remedy: str, column: str, value: object = None
 ) -> InputError:
     shown = None if value is None else str(value)
-    return InputError([Problem(f"sample {sample}", message, remedy, column=column, value=shown)])
+    return input_error(f"sample {sample}", message, remedy, column=column, value=shown)
 
 
 def _row(sample: object, metadata: dict[str, Any] | None, benchmark: Benchmark) -> dict[str, str]:

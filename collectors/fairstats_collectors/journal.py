@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import canonical_json
 from fairstats.asking.models import Reply
 
@@ -217,15 +217,13 @@ class Journal:
             self._database.executemany("INSERT INTO campaign VALUES (?, ?)", campaign.items())
         elif found != TABLES:
             message = "is not a journal of this version of fairstats"
-            raise InputError([Problem(str(self.path), message, "move it, or use another folder")])
+            raise input_error(self.path, message, "move it, or use another folder")
         execute("COMMIT")
         own = self.campaign()
         for name, value in campaign.items():
             if own.get(name) != value:
                 message = f"is the journal of a campaign with {name} = {own.get(name)!r}"
-                raise InputError(
-                    [Problem(str(self.path), message, "use another folder", value=value)]
-                )
+                raise input_error(self.path, message, "use another folder", value=value)
         with self._reserve.open("wb") as file:
             # Compressible data might reserve no space. File systems compress shorter blocks.
             file.write(os.urandom(2**18) * (_RESERVE // 2**18))
@@ -323,7 +321,7 @@ class Journal:
     def not_ours(self, column: str, value: str) -> InputError:
         """Return the error of a value that this program does not write."""
         message, remedy = "was not written by `fairstats collect`", "use another folder"
-        return InputError([Problem(str(self.path), message, remedy, column=column, value=value)])
+        return input_error(self.path, message, remedy, column=column, value=value)
 
     def _problem(self, error: Exception) -> InputError:
         said = str(error)
@@ -336,7 +334,7 @@ class Journal:
                 f"cannot be written to ({said})",
                 "free some space, or use another folder",
             )
-        return InputError([Problem(str(self.path), message, remedy)])
+        return input_error(self.path, message, remedy)
 
     def __enter__(self) -> Journal:
         return self
@@ -353,10 +351,7 @@ class Journal:
 def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
     """Return the facts of a journal's campaign, and every reply in it.
 
-    Parameters
-    ----------
-    path : Path
-        A journal; it is not written to.
+    The journal is not written to.
 
     Raises
     ------
@@ -366,7 +361,7 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
         row is named.
     """
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check the path")])
+        raise input_error(path, "no such file", "check the path")
     try:
         address = f"file:{quote(str(path.resolve()))}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=1)) as database:
@@ -374,17 +369,15 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA cell_size_check = ON")
             if schema_of(database) != TABLES:
-                raise InputError(
-                    [Problem(str(path), "is not a journal of this version of fairstats", _REMEDY)]
-                )
+                raise input_error(path, "is not a journal of this version of fairstats", _REMEDY)
             (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
             if damage != "ok":
-                raise InputError([Problem(str(path), f"is damaged ({damage})", _REMEDY)])
+                raise input_error(path, f"is damaged ({damage})", _REMEDY)
             campaign = dict(database.execute("SELECT name, value FROM campaign"))
             replies = stored_replies(database)
     except (sqlite3.Error, UnicodeError) as error:
         said = "is in use by another run" if "locked" in str(error) else f"cannot be read ({error})"
-        raise InputError([Problem(str(path), said, _REMEDY)]) from None
+        raise input_error(path, said, _REMEDY) from None
     problems = [
         Problem(str(path), "is missing from the journal", _REMEDY, column=name)
         for name in FACTS
@@ -399,8 +392,7 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
             problems.append(
                 Problem(str(path), message, _REMEDY, row=number, column=column, value=value)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return campaign, replies
 
 

@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
-from fairstats._lib.records import Paths, Record, importable_files, json_lines, json_value
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse
+from fairstats._lib.records import Record, importable_files, json_lines, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
@@ -102,15 +103,13 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     if len(filters) > 1 and "filter" not in mapped.where:
         message = f"contains each answer once per filter: {', '.join(filters)}"
         remedy = f"choose one, e.g. {keyword('where', {'filter': filters[0]})}"
-        raise InputError([Problem(str(path), message, remedy, column="filter")])
+        raise input_error(path, message, remedy, column="filter")
     remedy = "use the file as the harness wrote it"
-    problems = [
+    refuse(
         Problem(str(path), message, remedy, row=record.row, column=column)
         for record in records
         for column, message in _wrong(record.fields, mapped.benchmark)
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return [answer for record in records for answer in _answers(record, mapped.benchmark)]
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.records import Record
 from fairstats._lib.toml_files import Fault, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import (
@@ -94,8 +94,7 @@ class Limits:
             most = f"{MOST_SECONDS} seconds"
         if most:
             remedy = f"give fewer names and simpler patterns, or {SPLIT}"
-            message = f"takes more than {most} with this mapping"
-            raise InputError([Problem(str(self.path), message, remedy)])
+            raise input_error(self.path, f"takes more than {most} with this mapping", remedy)
 
     def count(self, records: Sequence[Record]) -> Sequence[Record]:
         """Count the values of records that were made, and return them."""
@@ -202,8 +201,7 @@ class MappingFile(Table):
                 problems.extend(error.problems)
             if len(problems) >= REPORTED_LINES:
                 break
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return full
 
 
@@ -218,7 +216,7 @@ def _shipped(name: str) -> Path:
     known = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if name not in known:
         remedy = f"use one of {', '.join(known)}, or a .toml file"
-        raise InputError([Problem(name, "is not a known mapping", remedy)])
+        raise input_error(name, "is not a known mapping", remedy)
     return known[name]
 
 
@@ -253,11 +251,6 @@ def value_at(fields: Any, path: str) -> Any:
 def plain_number(value: Any) -> str:
     """Return a value as text, and a number as a reader would write it: 3 for 3.0."""
     return f"{value:.15g}" if type(value) is float else str(value)
-
-
-def is_there(value: object) -> bool:
-    """Check whether `found` returned a value."""
-    return value is not ABSENT
 
 
 def fields_in(template: str) -> list[str]:

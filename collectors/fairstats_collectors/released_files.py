@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +18,8 @@ from urllib.parse import urlsplit
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
@@ -90,10 +90,7 @@ def released_archives() -> tuple[ListedFile, ...]:
 
 
 def fetch_fairmedqa(
-    out: str | os.PathLike[str],
-    *,
-    source: str | os.PathLike[str] | None = None,
-    say: Callable[[str], object] = lambda line: None,
+    out: AnyPath, *, source: AnyPath | None = None, say: Callable[[str], object] = lambda line: None
 ) -> Fetched:
     """Copy or download every listed answer file into a folder per repository.
 
@@ -117,10 +114,7 @@ def released_replies() -> dict[Path, ListedFile]:
 
 
 def fetch_biasmedqa(
-    out: str | os.PathLike[str],
-    *,
-    source: str | os.PathLike[str] | None = None,
-    say: Callable[[str], object] = lambda line: None,
+    out: AnyPath, *, source: AnyPath | None = None, say: Callable[[str], object] = lambda line: None
 ) -> Fetched:
     """Copy or download every listed file of replies into the folder of its model.
 
@@ -131,10 +125,10 @@ def fetch_biasmedqa(
 
 def fetch_listed(
     listed: Mapping[Path, ListedFile],
-    out: str | os.PathLike[str],
+    out: AnyPath,
     *,
     archives: Iterable[ListedFile] = (),
-    source: str | os.PathLike[str] | None = None,
+    source: AnyPath | None = None,
     say: Callable[[str], object] = lambda line: None,
 ) -> Fetched:
     """Copy or download every listed file into a folder.
@@ -187,7 +181,7 @@ def fetch_listed(
             f"check the network, or download these from github.com yourself and give their "
             f"folder with {keyword('source')}: {', '.join(sources)}"
         )
-        raise InputError([Problem(error.where, error.message, remedy)]) from None
+        raise input_error(error.where, error.message, remedy) from None
     return Fetched(tuple(targets), ())
 
 
@@ -201,7 +195,7 @@ class _Unreachable(Exception):
 
 def _take(listed: Mapping[Path, ListedFile], source: Path, folder: Path) -> Fetched:
     if not source.is_dir():
-        raise InputError([Problem(str(source), "is not a folder", "give the folder of the files")])
+        raise input_error(source, "is not a folder", "give the folder of the files")
     sizes = {one.bytes for one in listed.values()}
     found: dict[str, Path] = {}
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
@@ -287,4 +281,4 @@ def _retrieve(online: ListedFile, target: Path) -> None:
 
 def _another_file(name: str) -> InputError:
     message = "does not have the listed sha256"
-    return InputError([Problem(name, message, "do not use it; report it to this project")])
+    return input_error(name, message, "do not use it; report it to this project")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
@@ -86,7 +87,7 @@ def reparse_answers(
     answers: pd.DataFrame,
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-    items: str | os.PathLike[str] | None = None,
+    items: AnyPath | None = None,
     letters_only: bool = False,
 ) -> Reparsed:
     """Read the replies in ``answer_raw`` again.
@@ -144,8 +145,7 @@ def reparse_answers(
             continue
         parsed = read_reply(str(raw[row]), known[name], options.get((name, item)))
         letters[row], statuses[row] = parsed.letter, str(parsed.status)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     new = answers.assign(
         answer=pd.Series(letters, index=answers.index, dtype=answers["answer"].dtype),
         status=pd.Series(statuses, index=answers.index, dtype=answers["status"].dtype),
@@ -164,10 +164,10 @@ def reparse_answers(
 
 def reparse(
     source: Sequence[str | os.PathLike[str]],
-    out: str | os.PathLike[str],
+    out: AnyPath,
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-    items: str | os.PathLike[str] | None = None,
+    items: AnyPath | None = None,
     letters_only: bool = False,
 ) -> tuple[Reparsed, list[Path]]:
     """Read the replies of answer files again, and write the answers to new files.
@@ -198,7 +198,7 @@ def reparse(
     if inside or any(folder in path.parents for path in files):
         # Reading one folder would also read the other, and find each answer twice.
         message = "contains the answers to read, or is in their folder"
-        raise InputError([Problem(str(out), message, "choose a separate folder")])
+        raise input_error(out, message, "choose a separate folder")
     reparsed = reparse_answers(
         read_answers(source), benchmarks=benchmarks, items=items, letters_only=letters_only
     )
@@ -217,7 +217,7 @@ def _said(letters: pd.Series, statuses: pd.Series) -> pd.Series:
 
 
 def _options(
-    benchmark: Benchmark, items: str | os.PathLike[str] | None, letters_only: bool
+    benchmark: Benchmark, items: AnyPath | None, letters_only: bool
 ) -> dict[str, dict[str, str]]:
     """Return the options of each item: its letters and their texts."""
     if letters_only:
@@ -229,9 +229,9 @@ def _options(
             f"give {keyword('items')}, a JSON Lines file with item_id and options, or parse "
             f"letters only with {keyword('letters_only', True)}"
         )
-        raise InputError([Problem(str(benchmark.path), message, remedy)])
+        raise input_error(benchmark.path, message, remedy)
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check the path")])
+        raise input_error(path, "no such file", "check the path")
     found: dict[str, dict[str, str]] = {}
     problems = []
     for number, row in enumerate(read_json_lines(path), start=1):
@@ -248,6 +248,5 @@ def _options(
             found[item] = texts
             continue
         problems.append(replace(faulty, row=number))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return found

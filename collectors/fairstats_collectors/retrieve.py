@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairstats._lib.problems import InputError, Problem, keyword, wrong
+from fairstats._lib.problems import input_error, keyword, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import RETRIEVALS_SUFFIX
 from fairstats.benchmarks.declaration import Benchmark
@@ -47,13 +47,6 @@ _BM25_DIGITS, _COSINE_DIGITS = 9, 6
 
 def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
     """Rank snippets by the words that they share with each query, weighted by their rarity.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        The corpus to search.
-    queries : sequence of str
-        The texts to search for.
 
     Returns
     -------
@@ -89,14 +82,7 @@ def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
 def search_dense(corpus: Corpus, queries: Sequence[str], embed: Embed) -> list[Ranking]:
     """Rank snippets by the cosine of their vector and each query's.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        The corpus to search.
-    queries : sequence of str
-        The texts to search for.
-    embed : callable
-        Turns texts into vectors of length 1.
+    `embed` turns texts into vectors of length 1.
 
     Returns
     -------
@@ -295,18 +281,7 @@ def retrieval_rows(
 ) -> pd.DataFrame:
     """Return the rows of the retrievals table.
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark of the variants.
-    items : sequence of Item
-        Its items.
-    corpus : Corpus
-        The searched corpus.
-    found : dict
-        The ranking of each vignette.
-    facts : dict
-        The columns that all rows share.
+    `found` has the ranking of each vignette, and `facts` the columns that all rows share.
     """
     return pd.DataFrame(
         [
@@ -335,11 +310,10 @@ def _write(rows: pd.DataFrame, path: Path, corpus: Path) -> Path:
     if rows.empty:
         message = "no snippet shares any word with a vignette"
         remedy = f"use another corpus, or {keyword('retriever', 'dense')}"
-        raise InputError([Problem(str(corpus), message, remedy)])
+        raise input_error(corpus, message, remedy)
     if path.exists():
         if read_retrievals(path).equals(check_retrievals(rows, path=str(path))):
             return path
         message = "already exists with different retrievals"
-        remedy = f"give another {keyword('name')}, or remove the file"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, f"give another {keyword('name')}, or remove the file")
     return write_retrievals(rows, path)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.safe_names import digest
 
 try:
@@ -54,7 +54,7 @@ def locked(folder: Path, *inside: str) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise InputError([Problem(str(folder), "is not a directory", "name another")]) from None
+        raise input_error(folder, "is not a directory", "name another") from None
     if fcntl is None:
         yield
         return
@@ -65,7 +65,7 @@ def locked(folder: Path, *inside: str) -> Iterator[None]:
         except OSError as error:
             message = f"cannot be locked ({error.strerror})"
             remedy = "use a folder on a disk of this machine, and copy it"
-            raise InputError([Problem(str(folder), message, remedy)]) from None
+            raise input_error(folder, message, remedy) from None
         for path in (folder, *(folder / name for name in inside)):
             if not path.is_symlink():
                 _sweep_unfinished(path, every=True)

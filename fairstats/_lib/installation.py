@@ -41,11 +41,6 @@ def resource(*parts: str) -> Path:
 def extra_of(module: str) -> str | None:
     """Name the extra that installs a module.
 
-    Parameters
-    ----------
-    module : str
-        The imported name, e.g. ``"nltk.stem"``.
-
     Returns
     -------
     str or None

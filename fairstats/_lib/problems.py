@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+from fairstats._lib.paths import AnyPath
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -129,10 +131,39 @@ def _python(value: object) -> str:
     return "..." if value is ... else repr(value)
 
 
+def input_error(
+    path: AnyPath,
+    message: str,
+    remedy: str,
+    *,
+    row: int | None = None,
+    column: str | None = None,
+    value: str | None = None,
+) -> InputError:
+    """Return the error for an input with one `Problem`."""
+    name = os.fspath(path)
+    return InputError([Problem(name, message, remedy, row=row, column=column, value=value)])
+
+
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise an `InputError` if there are problems."""
+    if found := list(problems):
+        raise InputError(found)
+
+
+@contextmanager
+def collected(problems: list[Problem]) -> Iterator[None]:
+    """Add the problems of an `InputError` to others, and go on after the block."""
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
+
+
 def wrong(name: str, message: str, remedy: str, *, value: object = ...) -> InputError:
     """Return the error for a parameter, and its value if that helps."""
     given = parameter(name) if value is ... else keyword(name, value)
-    return InputError([Problem(given, message, remedy)])
+    return input_error(given, message, remedy)
 
 
 def path_in(out: Path, name: str) -> Path:
@@ -158,7 +189,7 @@ def check_numbers(**numbers: float | None) -> None:
 
 
 @contextmanager
-def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterator[None]:
+def laid_out(path: AnyPath, message: str, remedy: str) -> Iterator[None]:
     """Refuse a file or folder if reading it fails because of an unexpected layout.
 
     Examples

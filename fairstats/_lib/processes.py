@@ -29,10 +29,7 @@ def cores() -> int:
 def in_copy(work: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
     """Do work in a copy of this process, which ends with the block.
 
-    Parameters
-    ----------
-    work : callable
-        Returns what is wanted, which is pickled.
+    `work` returns what is wanted, which is pickled.
 
     Yields
     ------

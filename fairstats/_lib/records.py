@@ -7,12 +7,11 @@ import csv
 import datetime
 import io
 import math
-import os
 import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,16 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
+from fairstats._lib.paths import Paths, each_path
+from fairstats._lib.problems import (
+    InputError,
+    Note,
+    Problem,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+)
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
     json_objects,
@@ -41,8 +49,6 @@ MAX_BYTES = MAX_TEXT_FILE_BYTES
 SEPARATORS = ",;\t"
 #: The separator is determined from this many characters, so that an endless line is not read.
 _HEADER_LENGTH = 2**16
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: A workbook is a compressed folder; this is the limit for its unpacked size.
 MAX_UNPACKED = 2**27
@@ -90,16 +96,7 @@ def importable_files(
 ) -> list[Path]:
     """Return the files in `paths`, checking that each has a supported kind and size.
 
-    Parameters
-    ----------
-    paths : path, or iterable of paths
-        Files and folders.
-    find : callable, optional
-        Selects the files of a folder; if None, folders are refused.
-    suffixes : sequence of str
-        The allowed suffixes.
-    max_bytes : int, optional
-        Maximum size of a file, by default `MAX_BYTES`.
+    `find` selects the files of a folder; without it, folders are refused.
 
     Raises
     ------
@@ -107,10 +104,9 @@ def importable_files(
         With a problem for each path that cannot be read.
     """
     limit = MAX_BYTES if max_bytes is None else max_bytes
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     files: list[Path] = []
     problems: list[Problem] = []
-    for path in map(Path, given):
+    for path in map(Path, each_path(paths)):
         if find is None and path.is_dir():
             problems.append(Problem(str(path), "is a folder", "give a file in the folder"))
             continue
@@ -126,8 +122,7 @@ def importable_files(
             files.append(file)
     if not files and not problems:
         problems.append(Problem("<no path>", "no files to import", "give the files"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return files
 
 
@@ -179,8 +174,7 @@ def json_value(path: Path, *, unicode: bool = True) -> Any:
         return parse(file.content.decode("utf-8-sig"))
     except ValueError as error:
         message = f"not UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
-        problem = Problem(str(path), message, "use the file as it was written")
-        raise InputError([problem]) from None
+        raise input_error(path, message, "use the file as it was written") from None
 
 
 def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
@@ -278,14 +272,13 @@ def workbook(
             unpacked = sum(entry.file_size for entry in packed.infolist())
             tags = _tags(packed) if unpacked <= max_unpacked and max_tags < math.inf else 0
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-        problem = Problem(str(path), f"is not a workbook ({error})", "save it as .xlsx again")
-        raise InputError([problem]) from None
+        raise input_error(path, f"is not a workbook ({error})", "save it as .xlsx again") from None
     if unpacked > max_unpacked or tags > max_tags:
         message = f"unpacks to {unpacked:,} bytes; the limit is {max_unpacked:,}"
         if unpacked <= max_unpacked:
             held = f"{tags:,} tags and attributes; the limit is {max_tags:,}"
             message = f"has too many cells ({held})"
-        raise InputError([Problem(str(path), message, "save its sheets as CSV files")])
+        raise input_error(path, message, "save its sheets as CSV files")
     try:
         book = openpyxl.load_workbook(
             path, read_only=True, data_only=not formulas, keep_links=False
@@ -299,7 +292,7 @@ def workbook(
     # A file from others can have any error, and openpyxl has no common exception for them.
     except Exception as error:
         message = f"is not a readable workbook ({type(error).__name__}: {error})"
-        raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
+        raise input_error(path, message, "save it as .xlsx again") from None
 
 
 def _tags(packed: zipfile.ZipFile) -> int:
@@ -316,14 +309,8 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
     """Return the rows of a workbook's sheet, with the names in the sheet's first row.
 
     Rows without a value are skipped, and so are columns without a name. A formula or an error
-    becomes a `NoValue`, which is refused if a value is needed.
-
-    Parameters
-    ----------
-    path : Path
-        The workbook.
-    sheet_name : str, optional
-        The sheet; by default the first one, with a note on others.
+    becomes a `NoValue`, which is refused if a value is needed. By default, the first sheet is read,
+    with a note on others.
 
     Raises
     ------
@@ -337,7 +324,7 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
         first, *others = sheets
         if sheet_name is not None and sheet_name not in sheets:
             message, remedy = f"has no sheet {sheet_name!r}", f"use one of {first_of([*sheets], 8)}"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, remedy)
         if sheet_name is None and others:
             unread = first_of([*map(repr, others)])
             message = f"{path}: only the sheet {first!r} is read, not {unread}; choose another "
@@ -345,8 +332,7 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
         sheet = sheets[sheet_name or first]
         if sheet.sheet_state != "visible":
             message = f"its sheet {sheet.title!r} is hidden"
-            remedy = "delete it, or unhide it if it has the answers"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, "delete it, or unhide it if it has the answers")
         # A sheet's declared size may be wrong.
         sheet.reset_dimensions()
         hidden = hidden_rows(sheet)
@@ -363,17 +349,17 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
             if not records and _below_title(cells, columns):
                 message = "has values in columns that the header does not name"
                 remedy = f"delete the rows above the header; {_ONE_ROW}"
-                raise InputError([Problem(str(path), message, remedy, row=number)])
+                raise input_error(path, message, remedy, row=number)
             characters += sum(len(v) for v in fields.values() if isinstance(v, str))
             if number > _LAST_ROW or len(records) >= MAX_ROWS or characters > MAX_CHARACTERS:
                 message = f"has more than {MAX_ROWS:,} rows or {MAX_CHARACTERS:,} characters"
-                raise InputError([Problem(str(path), message, "split it into several files")])
+                raise input_error(path, message, "split it into several files")
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
-    if unseen := [one.row for one in records if one.row in hidden]:
-        message = "is hidden, by hand or by a filter"
-        remedy = "delete it, or unhide it and clear the filter if it has answers"
-        raise InputError([Problem(str(path), message, remedy, row=row) for row in unseen])
+    message = "is hidden, by hand or by a filter"
+    remedy = "delete it, or unhide it and clear the filter if it has answers"
+    unseen = (one.row for one in records if one.row in hidden)
+    refuse(Problem(str(path), message, remedy, row=row) for row in unseen)
     return records
 
 
@@ -400,15 +386,13 @@ def hidden_rows(sheet: Any) -> set[int]:
 
 def _check_columns(path: Path, names: list[str]) -> None:
     if len(names) > MAX_COLUMNS:
-        message = f"has {len(names):,} columns"
-        raise InputError([Problem(str(path), message, f"use at most {MAX_COLUMNS}")])
+        raise input_error(path, f"has {len(names):,} columns", f"use at most {MAX_COLUMNS}")
     _refuse_repeated(path, names)
 
 
 def _refuse_repeated(path: Path, names: list[str]) -> None:
-    if problems := repeated_columns(names, str(path)):
-        remedy = f"give each a name of its own, in the first row; {_ONE_ROW}"
-        raise InputError([replace(one, remedy=remedy) for one in problems])
+    remedy = f"give each a name of its own, in the first row; {_ONE_ROW}"
+    refuse(replace(one, remedy=remedy) for one in repeated_columns(names, str(path)))
 
 
 def _below_title(cells: Sequence[Any], columns: Mapping[int, str]) -> bool:

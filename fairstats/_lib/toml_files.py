@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -22,7 +21,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats._lib.safe_names import is_plain_text
 from fairstats._lib.untrusted_files import read_text
 
@@ -91,22 +91,19 @@ class Table(BaseModel):
 T = TypeVar("T")
 
 
-def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_toml(path: AnyPath) -> dict[str, Any]:
     """Read a TOML file, or raise `InputError` if it is missing or broken."""
     text = read_text(path, _BYTES)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > _DOTS:
             message = f"line {number} contains more than {_DOTS} dots"
-            raise InputError([Problem(str(path), message, "write long texts on several lines")])
+            raise input_error(path, message, "write long texts on several lines")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        message = "is not valid TOML (nested too deeply)"
-        raise InputError([Problem(str(path), message, "correct it")]) from None
+        raise input_error(path, "is not valid TOML (nested too deeply)", "correct it") from None
     except ValueError as error:  # Also raised for a number with too many digits.
-        raise InputError(
-            [Problem(str(path), f"is not valid TOML ({error})", "correct it")]
-        ) from None
+        raise input_error(path, f"is not valid TOML ({error})", "correct it") from None
 
 
 def parse(expected: type[T], declared: Mapping[str, Any], path: Path, *, example: str) -> T:

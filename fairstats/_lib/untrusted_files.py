@@ -16,13 +16,15 @@ import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 
 #: Maximum size of a file, and of a text file: each byte of text takes several bytes of memory.
 MAX_FILE_BYTES = 2**30
@@ -89,7 +91,7 @@ class FileBytes(os.PathLike[str]):
         return hashlib.sha256(self.content).hexdigest()
 
 
-def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileBytes:
+def read_once(path: AnyPath, most: int | None = None) -> FileBytes:
     """Read a whole regular file; return a file that was read before unchanged.
 
     Parameters
@@ -123,10 +125,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
         return path
     limit = MAX_FILE_BYTES if most is None else most
     name = os.fspath(path)
-
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(name, message, remedy)])
-
+    wrong = partial(input_error, name)
     try:
         # Do not wait for a writer if the file is a pipe.
         opened = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
@@ -155,7 +154,7 @@ def already_read(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, FileByte
     return {one.path: one for one in paths if isinstance(one, FileBytes)}
 
 
-def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
+def read_text(path: AnyPath, most: int | None = None) -> str:
     """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text.
 
     Raises
@@ -167,8 +166,7 @@ def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
     try:
         return file.content.decode()
     except UnicodeDecodeError as error:
-        problem = Problem(str(file), f"not UTF-8 text ({error})", "save it as UTF-8")
-        raise InputError([problem]) from None
+        raise input_error(file, f"not UTF-8 text ({error})", "save it as UTF-8") from None
 
 
 def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
@@ -196,10 +194,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
         If the name is not text, is absolute, is outside the folder, or does not belong to a regular
         file.
     """
-
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
-
+    wrong = partial(input_error, path, column=key, value=str(name))
     remedy = "put the file in the same folder as this one, and write only its name"
     if not isinstance(name, str) or not name.strip() or "\0" in name:
         raise wrong("is not a file name", remedy)
@@ -225,8 +220,8 @@ def refuse_links(paths: Collection[Path]) -> None:
         Names every link, but not its target.
     """
     remedy = "replace it by the file it points to, or remove it"
-    if linked := [path for path in paths if path.is_symlink()]:
-        raise InputError([Problem(str(path), "is a symbolic link", remedy) for path in linked])
+    linked = (path for path in paths if path.is_symlink())
+    refuse(Problem(str(path), "is a symbolic link", remedy) for path in linked)
 
 
 def refuse_long_lines(file: FileBytes) -> None:
@@ -235,7 +230,7 @@ def refuse_long_lines(file: FileBytes) -> None:
     for start in range(0, len(content) - step, step):
         if content.find(b"\n", start, start + step) < 0:
             message = f"a line is longer than {step:,} bytes"
-            raise InputError([Problem(str(file), message, "write one row per line")])
+            raise input_error(file, message, "write one row per line")
 
 
 def too_much_text(file: FileBytes) -> Problem:
@@ -297,11 +292,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def checked(
-    expected: TypeAdapter[T],
-    text: str | bytes,
-    path: str | os.PathLike[str],
-    message: str,
-    remedy: str,
+    expected: TypeAdapter[T], text: str | bytes, path: AnyPath, message: str, remedy: str
 ) -> T:
     """Parse JSON from outside, and check it with a model; values are not converted.
 
@@ -330,9 +321,9 @@ def checked(
         more = f", and {counted(len(others), 'other field')}" if others else ""
         why = f"{message} ({said[:1].lower()}{said[1:]}{more})"
         column = ".".join(str(step)[:80] for step in first["loc"]) or None
-        raise InputError([Problem(os.fspath(path), why, remedy, column=column)]) from None
+        raise input_error(path, why, remedy, column=column) from None
     except ValueError as error:
-        raise InputError([Problem(os.fspath(path), f"{message} ({error})", remedy)]) from None
+        raise input_error(path, f"{message} ({error})", remedy) from None
 
 
 def parse_unicode(text: str) -> Any:
@@ -383,9 +374,7 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def json_objects(
-    path: str | os.PathLike[str], *, unicode: bool = True
-) -> list[tuple[int, dict[str, Any]]]:
+def json_objects(path: AnyPath, *, unicode: bool = True) -> list[tuple[int, dict[str, Any]]]:
     """Read the objects of a JSON Lines file with their line numbers; skip blank lines.
 
     Without `unicode`, halves of surrogate pairs are accepted, since truncated replies can end with
@@ -432,8 +421,7 @@ def json_objects(
         problems.append(Problem(str(file), message, remedy, row=number, column=column))
         if len(problems) >= REPORTED_LINES:
             break
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return rows
 
 
@@ -459,7 +447,7 @@ def _separators(content: bytes) -> int:
     return sum(map(content.count, (b",", b"[", b"{")))
 
 
-def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
+def refuse_many_values(path: AnyPath, values: int) -> None:
     """Refuse a file with more than `MAX_VALUES` values."""
     if values > MAX_VALUES:
         raise InputError([_too_many_values(os.fspath(path))])
@@ -469,7 +457,7 @@ def _too_many_values(path: str) -> Problem:
     return Problem(path, f"contains more than {MAX_VALUES:,} values", SPLIT)
 
 
-def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def read_json_lines(path: AnyPath) -> list[dict[str, Any]]:
     """Read the objects of a JSON Lines file as `json_objects` does, without line numbers."""
     return [row for _, row in json_objects(path)]
 

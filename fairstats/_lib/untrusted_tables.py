@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib import untrusted_files as limits
-from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Note, Problem, input_error, refuse
 from fairstats._lib.untrusted_files import (
     REPORTED_LINES,
     SPLIT,
@@ -38,7 +39,7 @@ _BATCH_ROWS = 65_536
 _INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
-def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
+def load_jsonl(path: AnyPath) -> pd.DataFrame:
     """Read a JSON Lines file as a table of texts, numbers and nulls.
 
     Raises
@@ -67,9 +68,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def load_csv(
-    path: str | os.PathLike[str], *, encoding: str = "utf-8", separator: str = ","
-) -> pd.DataFrame:
+def load_csv(path: AnyPath, *, encoding: str = "utf-8", separator: str = ",") -> pd.DataFrame:
     """Read a CSV file, with every cell as text and an empty cell as null.
 
     Raises
@@ -136,7 +135,7 @@ def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
     return header
 
 
-def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
+def not_csv(path: AnyPath, error: Exception) -> Problem:
     """Return why a file could not be read as CSV, for the person who saved it."""
     if isinstance(error, UnicodeDecodeError):
         message = "is not UTF-8, so letters such as é or ß cannot be read"
@@ -146,9 +145,7 @@ def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
     return Problem(os.fspath(path), message, "save it as UTF-8 CSV again")
 
 
-def load_parquet(
-    path: str | os.PathLike[str], columns: Collection[str] | None = None
-) -> pd.DataFrame:
+def load_parquet(path: AnyPath, columns: Collection[str] | None = None) -> pd.DataFrame:
     """Read a parquet file of texts and numbers.
 
     Parameters
@@ -192,10 +189,9 @@ def _named_damage(file: FileBytes) -> Iterator[None]:
         raise
     # Damaged pages raise errors of every kind.
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, IndexError) as error:
-        problem = Problem(
-            str(file), f"is not a parquet file ({error})", "write it as parquet again"
-        )
-        raise InputError([problem]) from None
+        raise input_error(
+            file, f"is not a parquet file ({error})", "write it as parquet again"
+        ) from None
 
 
 def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Table:
@@ -212,17 +208,14 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
     names = [one.name for one in fields]
-    if problems := repeated_columns(names, str(file)):
-        raise InputError(problems)
+    refuse(repeated_columns(names, str(file)))
     if rows > limits.MAX_PARQUET_ROWS:
         raise InputError([too_many_rows(str(file), limits.MAX_PARQUET_ROWS)])
     if rows * len(fields) > limits.MAX_PARQUET_CELLS:
         raise InputError([too_many_cells(str(file), limits.MAX_PARQUET_CELLS)])
-    if problems := list(_type_problems(fields, str(file))):
-        raise InputError(problems)
+    refuse(_type_problems(fields, str(file)))
     texts = [one.name for one in fields if _is_text(one.type)]
-    if problems := [_encoded(str(file), name, deltas[name]) for name in texts if name in deltas]:
-        raise InputError(problems)
+    refuse(_encoded(str(file), name, deltas[name]) for name in texts if name in deltas)
     most = max(limits.MAX_UNPACKED_TEXT, _UNPACKED_SHARE * len(file.content))
     # Of texts that differ, a single batch can have gigabytes.
     if sum(sizes.get(name, 0) for name in texts) > most:
@@ -395,4 +388,4 @@ def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:
 def _refuse_wide(path: str, columns: int) -> None:
     if columns > limits.MAX_COLUMNS:
         message = f"has {columns:,} columns, more than {limits.MAX_COLUMNS}"
-        raise InputError([Problem(path, message, "keep the columns that are needed")])
+        raise input_error(path, message, "keep the columns that are needed")

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import InputError, Problem, collected, keyword, refuse
 from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
 from fairstats.answers.engine_frames import absent_keys, not_an_answer
 from fairstats.answers.files import answer_files, join_answers, read_answer_file
@@ -27,9 +28,7 @@ _UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
 
 
 def validate_files(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    source: Paths, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> list[Problem]:
     """Return every problem of these answer files.
 
@@ -82,17 +81,14 @@ def read_valid(
     names: list[str] = []
     for path in files:
         name = os.fspath(path)
-        try:
+        with collected(problems):
             frame = read_answer_file(path, repeated=True)
-        except InputError as error:
-            problems.extend(error.problems)
-            continue
-        # Rows that are there twice can have other problems besides.
-        again = repeated_answers(frame, name)
-        problems.extend([*again, *part_problems(frame, path=name, known=_known(frame, given))])
-        if not again:
-            frames.append(frame)
-            names.append(name)
+            # Rows that are there twice can have other problems besides.
+            again = repeated_answers(frame, name)
+            problems.extend([*again, *part_problems(frame, path=name, known=_known(frame, given))])
+            if not again:
+                frames.append(frame)
+                names.append(name)
     problems.extend(duplicate_problems(frames, names))
     if frames:
         # A unit may be spread over files, and names in two files may look the same.
@@ -102,8 +98,7 @@ def read_valid(
         )
         problems.extend(same_looking_problems(rows))
         problems.extend(_missing_items(rows, _known(rows, given)))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return join_answers(frames)
 
 

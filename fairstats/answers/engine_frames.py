@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.memo import Memo
-from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.problems import Note, Problem, input_error, refuse
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
@@ -147,13 +147,11 @@ def open_pairs(
     """
     opened = open_answers(answers, benchmarks)
     remedy = "compare models or strategies with `fairstats compare`"
-    problems = [
+    refuse(
         Problem("<answers>", f"{name} has no groups to compare", remedy)
         for name, benchmark in opened.benchmarks.items()
         if not benchmark.has_pairs
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return opened
 
 
@@ -169,12 +167,12 @@ def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
         ) from None
     frame = given.lazy()
     there = frame.collect_schema().names()
-    lacking = [name for name in (*KEY_COLUMNS, "answer") if name not in there]
-    if lacking:
-        remedy = "add it (see `fairstats schema`)"
-        raise InputError(
-            [Problem("<answers>", "required column is missing", remedy, column=c) for c in lacking]
-        )
+    remedy = "add it (see `fairstats schema`)"
+    refuse(
+        Problem("<answers>", "required column is missing", remedy, column=name)
+        for name in (*KEY_COLUMNS, "answer")
+        if name not in there
+    )
     return frame, isinstance(given, nw.DataFrame)
 
 
@@ -254,8 +252,13 @@ def as_text(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
 
 def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
     """Refuse a table of counts with a duplicate answer."""
-    if (table["repeated"] > 1).any():
-        raise InputError([_repeated_problem(table[table["repeated"] > 1], attribute)])
+    table = table[table["repeated"] > 1]
+    if len(table):
+        keys = ", ".join(f"{column}={table[column].iloc[0]}" for column in UNIT_COLUMNS)
+        message = f"{int(table['items'].sum())} items have the same answer more than once "
+        columns = ", ".join(KEY_COLUMNS)
+        remedy = f"each ({columns}) may appear only once; read_answers lists the rows"
+        raise input_error("<answers>", f"{message}({keys}, {attribute})", remedy)
 
 
 def _text_columns(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -280,16 +283,12 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
         nulls = (nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names)
         row = frame.select(*nulls, rows=nw.len()).collect().to_pandas().iloc[0].to_dict()
     if row["rows"] == 0:
-        raise InputError(
-            [Problem("<answers>", "the table has no rows", "check the path or filter")]
-        )
-    problems = [
+        raise input_error("<answers>", "the table has no rows", "check the path or filter")
+    refuse(
         Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
         for name in names
         if row[name] > 0
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def _refuse_parts_of_samples(frame: nw.LazyFrame[Any]) -> None:
@@ -300,19 +299,16 @@ def _refuse_parts_of_samples(frame: nw.LazyFrame[Any]) -> None:
     parts = [x for x in numbers if not (x.isdigit() if isinstance(x, str) else x == int(x))]
     if parts:
         message, remedy = "is not a whole number", "number the samples from 0"
-        value = str(min(parts))
-        raise InputError([Problem("<answers>", message, remedy, column="sample", value=value)])
+        raise input_error("<answers>", message, remedy, column="sample", value=str(min(parts)))
 
 
 def _refuse_absent_keys(benchmarks: Mapping[str, Benchmark]) -> None:
     """Refuse a table without keys if a benchmark has them."""
-    problems = [
+    refuse(
         Problem("<answers>", *absent_keys(benchmark), column="answer_key")
         for benchmark in benchmarks.values()
         if benchmark.has_key
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def absent_keys(benchmark: Benchmark) -> tuple[str, str]:
@@ -346,8 +342,7 @@ def _refuse_other_answers(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmar
         if "status" in texts and (~pd.isna(texts["answer"]) & (texts["status"] != "ok")).any():
             message = "an answer has a status other than ok"
             problems.append(Problem("<answers>", message, "make it null", column="status"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def not_an_answer(benchmark: Benchmark, value: str) -> tuple[str, str]:
@@ -389,8 +384,7 @@ def _refuse_wrong_clusters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Be
             message = f"item {item} is in more than one cluster"
             remedy = "give the item one cluster, or different items different names"
             problems.append(Problem("<answers>", message, remedy, column="cluster"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _refuse_wrong_keys(
@@ -457,22 +451,10 @@ def _refuse_wrong_keys(
             )
             for item in sorted(unknown[name])[:10]
         ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 _SEE_VALIDATE = "`fairstats validate` lists every row"
-
-
-def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
-    unit = table.iloc[0]
-    keys = ", ".join(f"{column}={unit[column]}" for column in UNIT_COLUMNS)
-    return Problem(
-        "<answers>",
-        f"{int(table['items'].sum())} items have the same answer more than once ({keys}, "
-        f"{attribute})",
-        f"each ({', '.join(KEY_COLUMNS)}) may appear only once; read_answers lists the rows",
-    )
 
 
 def _cells(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
@@ -508,6 +490,5 @@ def _known_groups(
             problems.append(
                 Problem("<answers>", "unknown group", remedy, column="group", value=group)
             )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return known

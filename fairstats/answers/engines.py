@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -22,7 +22,16 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, parameter, wrong
+from fairstats._lib.paths import AnyPath, Paths
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    collected,
+    input_error,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers import ENGINES, MEMORY_LIMIT, Engine
@@ -47,11 +56,11 @@ _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
 def scan_answers(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    source: Paths,
     *,
     engine: Engine = "duckdb",
     memory_limit: str = MEMORY_LIMIT,
-    temp_directory: str | os.PathLike[str] | None = None,
+    temp_directory: AnyPath | None = None,
     snapshot: str | None = None,
 ) -> Any:
     """Open answer files in an engine, for `fairstats.analyze`.
@@ -127,13 +136,7 @@ def _of_snapshot(answers: Any, columns: list[str], snapshot: str) -> Any:
 
 @contextmanager
 def engine_problems(engine: Engine) -> Iterator[None]:
-    """Convert an engine's errors to an `InputError`, e.g. a damaged page or lack of memory.
-
-    Parameters
-    ----------
-    engine : {"pandas", "duckdb", "spark"}
-        The engine in use.
-    """
+    """Convert an engine's errors to an `InputError`, e.g. a damaged page or lack of memory."""
     errors: tuple[type[Exception], ...] = ()
     if engine == "duckdb":
         import duckdb
@@ -157,7 +160,7 @@ def engine_problems(engine: Engine) -> Iterator[None]:
         elif "JAVA_GATEWAY" in said:
             said = "Spark did not start"
             remedy = "install a Java version that Spark supports and set JAVA_HOME"
-        raise InputError([Problem(engine, said, remedy)]) from error
+        raise input_error(engine, said, remedy) from error
 
 
 def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
@@ -166,21 +169,17 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
     found: set[str] = set()
     partitioned = False
     for path in files:
-        try:
+        with collected(problems):
             schema = _file_schema(path, engine)
-        except InputError as error:
-            problems += error.problems
-            continue
-        folders = _folder_columns(path)
-        partitioned |= bool(folders)
-        # A column in both the file and its folder's name counts as a duplicate.
-        names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
-        problems += column_problems(pd.Index(names), str(path))
-        problems += _folder_problems(path, folders, engine)
-        problems += _type_problems(schema, str(path))
-        found.update(names)
-    if problems:
-        raise InputError(problems)
+            folders = _folder_columns(path)
+            partitioned |= bool(folders)
+            # A column in both the file and its folder's name counts as a duplicate.
+            names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
+            problems += column_problems(pd.Index(names), str(path))
+            problems += _folder_problems(path, folders, engine)
+            problems += _type_problems(schema, str(path))
+            found.update(names)
+    refuse(problems)
     return [name for name in READ_COLUMNS if name in found], partitioned
 
 
@@ -201,21 +200,19 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
 
     if path.suffix.lower() != ".parquet":
         remedy = "use pandas, or convert the file: write_answers(read_answers(...), ...)"
-        raise InputError([Problem(str(path), f"{engine} reads only parquet", remedy)])
+        raise input_error(path, f"{engine} reads only parquet", remedy)
     if not path.is_file():
         # Opening a pipe would wait for a writer.
-        message, remedy = "is not a regular file", "copy its content into a file"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, "is not a regular file", "copy its content into a file")
     try:
         # Use ParquetFile: read_schema would interpret the path as a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
             return file.schema_arrow
     # A column name that is not UTF-8 raises a ValueError.
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        problem = Problem(
-            str(path), f"is not a parquet file ({error})", "write it as parquet again"
-        )
-        raise InputError([problem]) from None
+        raise input_error(
+            path, f"is not a parquet file ({error})", "write it as parquet again"
+        ) from None
 
 
 def _folder_columns(path: Path) -> list[tuple[str, str]]:
@@ -272,7 +269,7 @@ def _in_duckdb(
     columns: list[str],
     partitioned: bool,
     memory_limit: str,
-    temp_directory: str | os.PathLike[str] | None,
+    temp_directory: AnyPath | None,
 ) -> duckdb.DuckDBPyRelation:
     import duckdb
 
@@ -337,8 +334,9 @@ def _pyspark() -> Any:
         import pyspark.errors
         import pyspark.sql.functions
     except ImportError:
-        problem = Problem("spark", "pyspark is not installed", "`pip install fairstats[spark]`")
-        raise InputError([problem]) from None
+        raise input_error(
+            "spark", "pyspark is not installed", "`pip install fairstats[spark]`"
+        ) from None
     return pyspark
 
 
@@ -370,8 +368,7 @@ def check_values(answers: Any) -> None:
     separate = (*of_items, *prompts, "sample")
     kinds = distinct(frame, [name for name in columns if name not in separate])
     if kinds.empty:
-        remedy = "collect or import it again"
-        raise InputError([Problem("<answers>", "the table has no rows", remedy)])
+        raise input_error("<answers>", "the table has no rows", "collect or import it again")
     items = distinct(frame, of_items)
     least = frame.select(nw.col("sample").min()).collect().to_pandas()
     # Check items, prompts and samples in separate rows, with valid values in the other columns.
@@ -391,5 +388,4 @@ def check_values(answers: Any) -> None:
             check_answers(rows, path="<answers>")
         except InputError as error:
             problems |= dict.fromkeys(replace(problem, row=None) for problem in error.problems)
-    if problems:
-        raise InputError(list(problems))
+    refuse(problems)

@@ -16,7 +16,8 @@ import pandas as pd
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.safe_names import digest, unique_slugs
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
@@ -43,10 +44,7 @@ NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFI
 
 
 def read_answers(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmark: Benchmark | None = None,
-    snapshot: str | None = None,
+    source: Paths, *, benchmark: Benchmark | None = None, snapshot: str | None = None
 ) -> pd.DataFrame:
     """Read answers from a file, several files or a folder.
 
@@ -90,16 +88,11 @@ def read_answers(
     problems: list[Problem] = []
     paths = answer_files(source)
     for path in paths:
-        try:
+        with collected(problems):
             frames.append(read_answer_file(path, benchmark=benchmark))
-        except InputError as error:
-            problems.extend(error.problems)
     if snapshot is not None and not problems:
         frames, problems = _of_snapshot(frames, snapshot)
-    if not problems:
-        problems = duplicate_problems(frames, [str(path) for path in paths])
-    if problems:
-        raise InputError(problems)
+    refuse(problems or duplicate_problems(frames, [str(path) for path in paths]))
     # Else memory that reading no longer needs is kept: 100 MB of 600 for the answers of 200 models.
     pyarrow.default_memory_pool().release_unused()
     return join_answers(frames)
@@ -125,7 +118,7 @@ def no_such_snapshot(snapshot: str, there: Iterable[str]) -> Problem:
 
 
 def read_answer_file(
-    path: str | os.PathLike[str], *, benchmark: Benchmark | None = None, repeated: bool = False
+    path: AnyPath, *, benchmark: Benchmark | None = None, repeated: bool = False
 ) -> pd.DataFrame:
     """Read and check the answers of one file, or of `fairstats._lib.untrusted_files.FileBytes`.
 
@@ -178,8 +171,7 @@ def _with_declared_columns(table: pd.DataFrame, benchmark: Benchmark, *, path: s
             problems.append(Problem(path, message, remedy, row=row, column="item_id", value=item))
     if "status" not in table and "answer" in table:
         columns["status"] = table["answer"].notna().map({True: "ok", False: "unparsed"})
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return table.assign(**{name: v for name, v in columns.items() if name not in table})
 
 
@@ -235,7 +227,7 @@ def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return joined[[column for column in ANSWERS.columns if column in joined]]
 
 
-def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+def write_answers(answers: pd.DataFrame, path: AnyPath) -> Path:
     """Write answers as parquet (zstd), completely or not at all.
 
     The rows are checked first, written to a temporary file in the same folder, and renamed. So
@@ -261,9 +253,7 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     """
     path = Path(path)
     if path.suffix != ".parquet":
-        raise InputError(
-            [Problem(str(path), "must be a .parquet file", "end the name in .parquet")]
-        )
+        raise input_error(path, "must be a .parquet file", "end the name in .parquet")
     refuse_unreadable(answers, str(path))
     return write_parquet(check_answers(answers, path=str(path)), path)
 
@@ -300,9 +290,7 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def write_answer_sets(
-    answers: pd.DataFrame, folder: str | os.PathLike[str], *, add: bool = False
-) -> list[Path]:
+def write_answer_sets(answers: pd.DataFrame, folder: AnyPath, *, add: bool = False) -> list[Path]:
     """Write answers into a folder, one file per benchmark version, model and strategy.
 
     Parameters
@@ -347,8 +335,7 @@ def write_answer_sets(
         if path in there:
             rows = pd.concat([there[path], rows], ignore_index=True)
         sets[path] = rows[[column for column in ANSWERS.columns if column in rows]]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return [write_answers(rows, path) for path, rows in sets.items()]
 
 
@@ -381,9 +368,7 @@ def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Proble
     return [Problem(str(path), message, remedy)]
 
 
-def answer_files(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> list[Path]:
+def answer_files(source: Paths) -> list[Path]:
     """Return the answer files in `source`, with folders expanded, in a stable order.
 
     The word ``example`` is the shipped answers, unless there is a file or folder of this name.
@@ -394,7 +379,7 @@ def answer_files(
         If a path does not exist or has another suffix, or a folder contains no answer file or a
         symbolic link.
     """
-    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    paths = each_path(source)
     files: list[Path] = []
     problems: list[Problem] = []
     known = ", ".join(SUFFIXES)
@@ -402,21 +387,12 @@ def answer_files(
         problems.append(Problem("<no path>", "no files to read", "give a file or a folder"))
     for path in map(Path, paths):
         if path.is_dir():
-            try:
-                inside = _inside(path, SUFFIXES)
-            except InputError as error:
-                problems.extend(error.problems)
-                continue
-            inside = [p for p in inside if not p.name.endswith(NO_ANSWERS)]
-            if not inside:
-                problems.append(
-                    Problem(
-                        str(path),
-                        "the folder contains no answer files",
-                        f"give a folder with {known} files",
-                    )
-                )
-            files.extend(inside)
+            with collected(problems):
+                inside = [p for p in _inside(path, SUFFIXES) if not p.name.endswith(NO_ANSWERS)]
+                files.extend(inside)
+                if not inside:
+                    remedy = f"give a folder with {known} files"
+                    raise input_error(path, "the folder contains no answer files", remedy)
         elif not path.exists() and str(path) == EXAMPLE:
             files.append(resource("data", "answers", "fairmedqa.parquet"))
         elif not path.exists():
@@ -427,8 +403,7 @@ def answer_files(
             )
         else:
             files.append(path)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return files
 
 
@@ -446,9 +421,7 @@ def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     return [path for path in named if not path.is_dir()]
 
 
-def files_ending(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], suffix: str
-) -> list[Path]:
+def files_ending(source: Paths, suffix: str) -> list[Path]:
     """Return the files with this suffix among paths and inside folders among them, each once.
 
     Raises
@@ -461,17 +434,15 @@ def files_ending(
     >>> [path.name for path in files_ending(["a.parquet", "b.ratings.parquet"], RATINGS_SUFFIX)]
     ['b.ratings.parquet']
     """
-    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
     found: dict[Path, Path] = {}
-    for path in paths:
-        inside = _inside(path, (suffix,)) if path.is_dir() else [path]
-        for file in inside:
+    for path in map(Path, each_path(source)):
+        for file in _inside(path, (suffix,)) if path.is_dir() else [path]:
             if file.name.endswith(suffix):
                 found.setdefault(file.resolve(), file)
     return list(found.values())
 
 
-def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def load_table(path: AnyPath) -> pd.DataFrame:
     """Read a parquet, CSV or JSON Lines file without changes.
 
     Raises
@@ -485,5 +456,5 @@ def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
         remedy = f"give a file that ends in one of {', '.join(SUFFIXES)}"
-        raise InputError([Problem(os.fspath(path), "no such file", remedy)])
+        raise input_error(path, "no such file", remedy)
     return readers[suffix](path)

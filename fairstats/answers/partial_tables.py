@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword, wrong
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse, wrong
 from fairstats.answers.schema import ANSWER_LENGTH, ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers
 
@@ -47,22 +47,20 @@ def complete_answers(
     InputError
         If a needed column or the benchmark is missing, or a value violates the schema.
     """
-    missing = [column for column in _NEEDED if column not in table]
-    if missing:
-        found = ", ".join(map(str, table.columns[:8])) or "none"
-        problems = [
-            Problem(
-                source,
-                "required column is missing",
-                f"use {keyword('columns', {column: 'FIELD'})}; the columns are {found}",
-                column=column,
-            )
-            for column in missing
-        ]
-        raise InputError(problems)
+    found = ", ".join(map(str, table.columns[:8])) or "none"
+    refuse(
+        Problem(
+            source,
+            "required column is missing",
+            f"use {keyword('columns', {column: 'FIELD'})}; the columns are {found}",
+            column=column,
+        )
+        for column in _NEEDED
+        if column not in table
+    )
     if "benchmark" not in table and benchmark is None:
         message, remedy = "is not in the table", f"add it, or give {keyword('benchmark')}"
-        raise InputError([Problem(source, message, remedy, column="benchmark")])
+        raise input_error(source, message, remedy, column="benchmark")
     defaults = {
         "benchmark": benchmark,
         "benchmark_version": "1",

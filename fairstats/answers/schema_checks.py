@@ -21,7 +21,7 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.table_schemas import MOST_SHOWN
 from fairstats._lib.untrusted_tables import repeated_columns
@@ -51,16 +51,8 @@ def check_answers(
 
     Names of benchmarks, versions, models, strategies and snapshots are normalised by
     `fairstats._lib.safe_names.normal_name`. So spellings that look the same in print become the
-    same name.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The rows to check; not changed.
-    path : str
-        The file name used in problems.
-    repeated : bool
-        Whether the same answer may be there twice if there is no other problem.
+    same name. With `repeated`, the same answer may be there twice if there is no other problem. The
+    given frame is not changed.
 
     Returns
     -------
@@ -73,13 +65,11 @@ def check_answers(
         With one `Problem` for each error, up to `MOST_PROBLEMS`.
     """
     frame = answers.reset_index(drop=True)
-    problems = column_problems(frame.columns, path)
-    if problems:
-        raise InputError(problems)
+    refuse(column_problems(frame.columns, path))
     if frame.empty:
-        raise InputError([Problem(path, "the table has no rows", "collect or import it again")])
+        raise input_error(path, "the table has no rows", "collect or import it again")
     parts: list[pd.DataFrame] = []
-    problems = []
+    problems: list[Problem] = []
     for start in range(0, len(frame), _PART_ROWS):
         part = frame[start : start + _PART_ROWS].reset_index(drop=True)
         checked, found = _check_part(part, path)
@@ -297,15 +287,7 @@ def repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
 
 
 def column_problems(columns: pd.Index, path: str) -> list[Problem]:
-    """Report columns that are missing, unknown or duplicated, by name only.
-
-    Parameters
-    ----------
-    columns : pandas.Index
-        The names.
-    path : str
-        The file name used in problems.
-    """
+    """Report columns that are missing, unknown or duplicated, by name only."""
     known = list(ANSWERS.columns)
     if not set(REQUIRED_COLUMNS) & set(columns):
         found = ", ".join(map(str, columns[:8]))
@@ -342,15 +324,7 @@ def how_to_add(column: str) -> str:
 
 
 def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
-    """Report answers that are in more than one of `frames`, each without duplicates in itself.
-
-    Parameters
-    ----------
-    frames : sequence of pandas.DataFrame
-        Checked answers.
-    paths : sequence of str
-        The name of each frame's file.
-    """
+    """Report answers that are in more than one of `frames`, each without duplicates in itself."""
     if len(frames) < 2:
         return []
     keys = list(KEY_COLUMNS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item
 
@@ -68,7 +68,7 @@ def list_prompts(benchmark: Benchmark, items: Iterable[Item], strategy: str) -> 
         if strategy not in VALUE_STRATEGIES:
             message = f"its prompt asks for a letter, and {benchmark.name} has no letters"
             remedy = f"use {' or '.join(VALUE_STRATEGIES)}"
-            raise InputError([Problem(f"strategy = {strategy!r}", message, remedy)])
+            raise input_error(f"strategy = {strategy!r}", message, remedy)
         template, form = load_template(f"{strategy}-value"), answer_form(benchmark)
     prompts = []
     for item in items:
@@ -124,7 +124,7 @@ def load_prompt(strategy: str) -> Template:
     """
     if strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
-        raise InputError([Problem(f"strategy = {strategy!r}", "unknown", f"use one of {known}")])
+        raise input_error(f"strategy = {strategy!r}", "unknown", f"use one of {known}")
     return load_template(strategy)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypedDict
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.asking.item_prompts import Prompt
 
 # English text in the tokenizers of large services; only an estimate, and labelled as one.
@@ -87,10 +87,9 @@ class Shard:
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         number, of = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= of:
-            problem = Problem(
+            raise input_error(
                 f"shard = {text!r}", "is not a valid part", "write k/n, from 1/n to n/n"
             )
-            raise InputError([problem])
         return cls(number, of)
 
     def holds(self, item_id: str) -> bool:

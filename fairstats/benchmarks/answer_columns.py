@@ -9,7 +9,7 @@ from itertools import product
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import first_of, input_error
 from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
@@ -69,11 +69,6 @@ def plain(name: str) -> str:
 def texts_of(values: pd.Series) -> set[str]:
     """Return the different texts of a column, without words for a missing answer.
 
-    Parameters
-    ----------
-    values : pandas.Series
-        The cells of one or several columns.
-
     Examples
     --------
     >>> sorted(texts_of(pd.Series(["Yes", "yes ", "3.0", "N/A", None])))
@@ -90,11 +85,6 @@ def _cells(values: pd.Series) -> list[str]:
 
 def is_short(values: pd.Series) -> bool:
     """Return whether a column could hold options, levels or scores, with a few replies among them.
-
-    Parameters
-    ----------
-    values : pandas.Series
-        The cells of the column.
 
     Examples
     --------
@@ -139,14 +129,7 @@ class Grid:
 def answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> list[Column]:
     """Return the columns that vary by group, and perhaps by model.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table, one row per item.
-    names : sequence of str
-        The columns that could hold answers.
-    source : str
-        The name of the file, for problems.
+    `names` are the columns of the table that could hold answers; it has one row per item.
 
     Raises
     ------
@@ -231,14 +214,7 @@ def unclear_columns(
 ) -> list[Column]:
     """Return columns that fit the answer columns in part, and could hold answers as well.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table, one row per item.
-    columns : sequence of Column
-        The columns of answers.
-    names : sequence of str
-        The columns that are not used.
+    `names` are the columns of the table that are not used.
 
     Examples
     --------
@@ -350,7 +326,7 @@ def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
         message = f"the columns {first_of([first, f'{lefts[1]}{mark}{rights[1]}'])} and others vary"
         message += " in two parts, and it is not clear which is the group"
         remedy = f'give --wide "{{model}}{mark}{{group}}" or --wide "{{group}}{mark}{{model}}"'
-        raise InputError([Problem(source, message, remedy)])
+        raise input_error(source, message, remedy)
     if by_left * len(rights) > by_right * len(lefts):
         return [Column(left + mark, right, "") for left in lefts for right in rights]
     return [Column("", left, mark + right) for left in lefts for right in rights]
@@ -358,15 +334,6 @@ def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
 
 def describe_columns(columns: Sequence[Column], others: Sequence[str], source: str) -> Grid:
     """Return the options that describe these columns, and none of the others.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns of answers.
-    others : sequence of str
-        The other columns.
-    source : str
-        The name of the file, for problems.
 
     Raises
     ------
@@ -410,7 +377,7 @@ def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, li
         message = f"the columns vary before and after the group: {first_of(befores)} and "
         message += first_of(afters)
         remedy = 'give a template such as --wide "{model}_{group}_answer"'
-        raise InputError([Problem(source, message, remedy)])
+        raise input_error(source, message, remedy)
     if len(frames) == 1:
         before, after = frames[0]
         if len(before) > 1 and _MODELS.search(before):

@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import capital
-from fairstats._lib.problems import InputError, Note, Problem, first_of, keyword
+from fairstats._lib.problems import (
+    Note,
+    Problem,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+)
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.benchmark_files import item_lines, toml_text, toml_value
 from fairstats.benchmarks.declaration import (
@@ -112,8 +119,7 @@ def propose_benchmark(
     alone = answers["attribute"].isin([*crossed])
     alone &= answers["group"].isin([ORIGINAL, NEUTRALIZED])
     answers = answers.assign(attribute=answers["attribute"].mask(alone, BASELINE))
-    if problems := list(_problems(answers, source, cluster, crossed)):
-        raise InputError(problems)
+    refuse(_problems(answers, source, cluster, crossed))
     kind = _proposed_kind(answers, source)
     if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):
         warnings.warn(note, Note, stacklevel=2)
@@ -178,7 +184,7 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     if len(texts) == 1:
         message = f"has only one answer, {texts[0]!r}, so no kind can be proposed"
         remedy = "give answers of more items or models, or write the file by hand"
-        raise InputError([Problem(source, message, remedy, column="answer")])
+        raise input_error(source, message, remedy, column="answer")
     about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
     letters = bool(texts) and all(re.fullmatch("[A-Z]", text) for text in texts)
     if letters and keyed and ("A" in texts or max(texts) <= _LAST_LETTER):
@@ -202,12 +208,12 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         shown = first_of([repr(text) for text in texts if is_odd_number(text)])
         message = f"has numbers with a unit, a comma or a percent sign ({shown})"
         remedy = "write numbers with a decimal point and without units and signs"
-        raise InputError([Problem(source, message, remedy, column="answer")])
+        raise input_error(source, message, remedy, column="answer")
     if not 1 < len(texts) <= MOST_WORDS:
         shown = first_of([repr(text) for text in texts]) or "none"
         message = f"has {len(texts)} different short texts ({shown}), which are no options"
         remedy = f"use 2 to {MOST_WORDS} options or numbers; map answer to the column with these"
-        raise InputError([Problem(source, message, remedy, column="answer")])
+        raise input_error(source, message, remedy, column="answer")
     if keyed:
         options = sorted(texts)
         of = f"The options in the answers and keys.{note}{_order(options)}"
@@ -334,15 +340,7 @@ def _level(numbers: Sequence[float], about: str) -> _Kind:
 
 
 def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
-    """Return the column with most values that several items share, if its values are names.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        Answers of one benchmark.
-    columns : iterable of str
-        The columns that could be the cluster.
-    """
+    """Return the column with most values that several items share, if its values are names."""
     items = answers["item_id"].nunique()
     shared: dict[str, int] = {}
     for column in (name for name in columns if name in answers):

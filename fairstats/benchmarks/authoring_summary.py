@@ -158,15 +158,7 @@ def _left_out(benchmark: Benchmark) -> Iterator[str]:
 
 
 def located(problems: Sequence[Problem], path: Path) -> list[Problem]:
-    """Return problems of a benchmark file with the line of each key, and its value.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        The problems that `load_benchmark` raised.
-    path : Path
-        The file.
-    """
+    """Return problems of a benchmark file with the line of each key, and its value."""
     try:
         declared, lines = read_toml(path), _key_lines(path)
     except InputError:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.problems import InputError, input_error, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
@@ -103,16 +103,9 @@ def write_benchmark(
 ) -> Path:
     """Write all of a benchmark's files or none, if they can be loaded.
 
-    Parameters
-    ----------
-    folder : Path
-        The target folder.
-    contents : Mapping[str, str]
-        Each file's text by name; the declaration, a ``.toml``, is last.
-    source : Path
-        The source of the items, for problems.
-    items : bool
-        Whether `fairstats collect` must be able to use the items in prompts.
+    `contents` has each file's text by name, with the declaration (``.toml``) last. With
+    `items`, `fairstats collect` must be able to use the items in prompts. Problems name the
+    `source`.
 
     Returns
     -------
@@ -139,7 +132,7 @@ def write_benchmark(
         # Never change items that may already have been used in prompts.
         if path.exists() and path.read_bytes() != text.encode():
             remedy = "choose another folder or name, or remove the file"
-            raise InputError([Problem(str(path), "already exists with different content", remedy)])
+            raise input_error(path, "already exists with different content", remedy)
     with ExitStack() as written:
         # The files replace earlier ones in the order opposite to this: the declaration last.
         for name in reversed(list(contents)):

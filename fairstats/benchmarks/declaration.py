@@ -540,8 +540,7 @@ class Benchmark:
         text = text.strip()
         if (stored := self.canonical(text)) is not None:
             return stored
-        folded = " ".join(text.casefold().split())
-        return self._folded.get(folded)
+        return self._folded.get(folded(text))
 
     @cached_property
     def _folded(self) -> dict[str, str | None]:
@@ -549,7 +548,7 @@ class Benchmark:
         names: dict[str, set[str]] = {}
         for option in self.options:
             for name in (option, self.labels.get(option, option)):
-                names.setdefault(" ".join(name.casefold().split()), set()).add(option)
+                names.setdefault(folded(name), set()).add(option)
         return {name: min(of) if len(of) == 1 else None for name, of in names.items()}
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
@@ -15,7 +14,8 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from fairstats._lib.formatting import counted, number_word, uncapital
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import essential_letters, plain_letters
 from fairstats._lib.toml_files import (
     Fault,
@@ -40,6 +40,7 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
     Family,
     MissingPolicy,
+    folded,
     level_values,
     spelled_levels,
 )
@@ -217,7 +218,7 @@ class _Declaration(Table):
         return self
 
 
-def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) -> Benchmark:
+def load_benchmark(source: AnyPath, *, confined: bool = False) -> Benchmark:
     """Load a benchmark by the name of a built-in one, or from a file.
 
     Parameters
@@ -275,7 +276,7 @@ def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
         file = path.parent / str(name)
         if Path(str(name)).name != name or file.is_symlink() or not file.is_file():
             message, remedy = "is not a regular file in the same folder", "give the name of one"
-            raise InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
+            raise input_error(path, message, remedy, column=key, value=str(name))
 
 
 def builtin_benchmarks() -> dict[str, Path]:
@@ -323,7 +324,7 @@ def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str
         if first is not benchmark and first.sha256 != benchmark.sha256:
             message = f"has the name of {first.path}, but a different declaration"
             place = {"column": "name", "value": benchmark.name}
-            raise InputError([Problem(str(benchmark.path), message, "give only one", **place)])
+            raise input_error(benchmark.path, message, "give only one", **place)
     return found
 
 
@@ -345,8 +346,7 @@ def _refuse_built_in_names(
             remedy += ", also in the answers' column `benchmark`" * (key == "name")
             place = {"column": key, "value": getattr(benchmark, key)}
             problems.append(Problem(str(benchmark.path), message, remedy, **place))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _is_replaced(benchmark: Benchmark, key: str) -> bool:
@@ -366,7 +366,7 @@ def _known_names() -> dict[str, Path]:
 
 
 def _no_such_benchmark(name: str, remedy: str) -> InputError:
-    return InputError([Problem(name, "no such benchmark", remedy)])
+    return input_error(name, "no such benchmark", remedy)
 
 
 def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
@@ -421,12 +421,13 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     benchmark = replace(benchmark, answer_keys=MappingProxyType(keys))
     if not unreadable:
         unreadable = _unvaried(benchmark)
-    if problems := [
-        *unreadable,
-        *unshowable(_shown(declared), path, long=_LONG_TEXTS, named=_NAMED),
-        *contradictions(benchmark),
-    ]:
-        raise InputError(problems)
+    refuse(
+        [
+            *unreadable,
+            *unshowable(_shown(declared), path, long=_LONG_TEXTS, named=_NAMED),
+            *contradictions(benchmark),
+        ]
+    )
     return benchmark
 
 
@@ -552,7 +553,7 @@ def _same_text(value: object) -> str:
     """Return a text without what nobody sees in a copy: case, white space, other such letters."""
     if not isinstance(value, str):
         return ""
-    return " ".join((value if value.isascii() else plain_letters(value)).casefold().split())
+    return folded(value if value.isascii() else plain_letters(value))
 
 
 class _Item(NamedTuple):
@@ -569,9 +570,7 @@ def _records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_Item]:
     """Return the items that a file lists, with their keys and clusters if it has them."""
 
-    def wrong(message: str, remedy: str, **place: Any) -> InputError:
-        return InputError([Problem(str(path), message, remedy, **place)])
-
+    wrong = partial(input_error, path)
     # A device or a pipe might never end.
     if not path.is_file():
         raise wrong("no such file", "correct keys_file or items_file")
@@ -592,16 +591,15 @@ def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_
         str(cluster): f"write what the item belongs to, in every row or in none ({cluster})",
     }
     needed = ["item_id", *["answer_key"] * needs_key, *[str(cluster)] * clustered]
-    if problems := repeated_items(rows(), path):
-        raise InputError(problems)
+    refuse(repeated_items(rows(), path))
     for number, row in enumerate(rows(), start=1):
         for column in needed:
             if type(row.get(column)) not in (str, int):
                 raise wrong("must be text", remedies[column], row=number, column=column)
         item = str(row["item_id"])
         if item in found:
-            place = {"row": number, "column": "item_id", "value": item}
-            raise wrong("the item appears twice", "drop one", **place)
+            message = "the item appears twice"
+            raise wrong(message, "drop one", row=number, column="item_id", value=item)
         given = row.get("answer_key")
         key = f"{given:.15g}" if type(given) is float else None if given is None else str(given)
         found[item] = _Item(item, key, str(row[str(cluster)]) if clustered else None)

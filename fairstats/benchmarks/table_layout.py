@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, input_error
 from fairstats.benchmarks.answer_columns import (
     ATTRIBUTES,
     Column,
@@ -134,7 +134,8 @@ def _layout(
         return _long(table, free, given, source)
     answers = [column.name for column in columns_of]
     rest = [name for name in free if name not in answers]
-    found: dict[str, str] = {}
+    found = _units(rest, given) if columns_of else {}
+    rest = [name for name in rest if name not in found.values()]
     # "{model}_answer" says nothing of groups, which are then in a column.
     ungrouped = wide and not any("{group" in one or "{" not in one.split("=")[0] for one in wide)
     groups: list[str] = []
@@ -143,7 +144,8 @@ def _layout(
         found["group"] = "+".join(groups)
         rest = [name for name in rest if name not in groups]
     if "item_id" not in given:
-        found["item_id"] = _item_column(table, rest, source, unique=not ungrouped)
+        by = None if ungrouped else [*found.values()]
+        found["item_id"] = _item_column(table, rest, source, by=by)
     if "answer_key" not in given and answers:
         domain = texts_of(table[answers].stack())
         for name in _named(rest, "answer_key"):
@@ -169,7 +171,7 @@ def _layout(
         grid.options,
         grid.attribute,
         grid.crossed,
-        grid.models or "model" in given,
+        grid.models or "model" in given or "model" in found,
         _contents(table, left_out, options=texts_of(table[answers].stack())),
     )
 
@@ -225,25 +227,37 @@ def _named(names: Iterable[str], column: str) -> list[str]:
     return sorted(found, key=lambda name: usual.index(plain(name)))
 
 
-def _item_column(table: pd.DataFrame, names: Sequence[str], source: str, *, unique: bool) -> str:
-    """Return the column of the items by its name, or the first one if its values are unique."""
+def _units(names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that name the answer set of a row and its sample."""
+    found: dict[str, str] = {}
+    for column in ("model", "strategy", "sample"):
+        if column not in given and (there := _named(_rest(names, found, ()), column)):
+            found[column] = there[0]
+    return found
+
+
+def _item_column(
+    table: pd.DataFrame, names: Sequence[str], source: str, *, by: Sequence[str] | None
+) -> str:
+    """Return the column of the items by its name, or the first one if it is unique `by` others."""
 
     def fits(name: str) -> bool:
         values = table[name]
         texts = values.dropna().astype(str)
         short = bool(len(texts)) and texts.str.len().max() <= 200
-        return short and not values.isna().any() and (not unique or values.is_unique)
+        unique = by is None or not table.duplicated([name, *by]).any()
+        return short and not values.isna().any() and unique
 
     found = [name for name in names if _ID.fullmatch(plain(name)) and fits(name)]
     # "id" before "case": a case may be a text.
     found.sort(key=lambda name: not plain(name).endswith("id"))
-    if not found and unique and names and fits(names[0]):
+    if not found and by is not None and names and fits(names[0]):
         found = [names[0]]
     if found:
         return found[0]
     message = "no column is recognised as the items' identifier"
     remedy = f"give it with --map item_id=COLUMN; the columns are {first_of(names, 12)}"
-    raise InputError([Problem(source, message, remedy, column="item_id")])
+    raise input_error(source, message, remedy, column="item_id")
 
 
 def _group_columns(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -264,7 +278,7 @@ def _one_or_two_groups(table: pd.DataFrame, names: Sequence[str], source: str) -
         "answers of each group in a column of its own, give --wide GROUP=COLUMN,GROUP=COLUMN; "
         f"the columns are {first_of(names, 12)}"
     )
-    raise InputError([Problem(source, message, remedy, column="group")])
+    raise input_error(source, message, remedy, column="group")
 
 
 def _attribute(groups: Sequence[str]) -> str:
@@ -286,9 +300,9 @@ def _long(
     groups = [] if "group" in given else _one_or_two_groups(table, names, source)
     if groups:
         found["group"] = "+".join(groups)
-    for column in ("model", "strategy", "sample", "answer_key"):
-        if column not in given and (there := _named(_rest(names, found, groups), column)):
-            found[column] = there[0]
+    found |= _units(_rest(names, found, groups), given)
+    if "answer_key" not in given and (there := _named(_rest(names, found, groups), "answer_key")):
+        found["answer_key"] = there[0]
     if "answer" not in given and "answer_raw" not in given:
         there = _named(_rest(names, found, groups), "answer")
         if not there:
@@ -297,11 +311,12 @@ def _long(
                 "give it with --map answer=COLUMN, or columns of several models with a template "
                 f'such as --wide "{{model}}_answer"; the columns are {first_of(names, 12)}'
             )
-            raise InputError([Problem(source, message, remedy, column="answer")])
+            raise input_error(source, message, remedy, column="answer")
         found["answer" if is_short(table[there[0]]) else "answer_raw"] = there[0]
     if "item_id" not in given:
         rest = _rest(names, found, groups)
-        found["item_id"] = _item_column(table, rest, source, unique=False)
+        found["item_id"] = _item_column(table, rest, source, by=None)
+    left_out = _rest(names, found, groups)
     models = "model" in found or "model" in given
     order = [name for name in ("item_id", *_NAMES, "answer_raw") if name in found]
     return Layout(
@@ -309,8 +324,27 @@ def _long(
         attribute=_attribute(groups),
         crossed=_parts(groups),
         models=models,
-        left_out=_contents(table, _rest(names, found, groups)),
+        left_out=_contents(table, left_out) | _telling_apart(table, found | {**given}, left_out),
     )
+
+
+def _telling_apart(
+    table: pd.DataFrame, fields: Mapping[str, str], left_out: Iterable[str]
+) -> dict[str, str]:
+    """Return the column without which rows repeat, and how to use it; empty if there is none."""
+    keys = ("item_id", "group", "model", "strategy", "sample")
+    by = [part.strip() for key in keys for part in fields.get(key, "").split("+") if part]
+    if not set(by) <= set(table) or not table.duplicated(by).any():
+        return {}
+    for name in left_out:
+        # A number or a time of each row says nothing.
+        few = 2 * table[name].nunique() <= len(table)
+        if few and not table.duplicated([*by, name]).any():
+            of = "group" if plain(name) in ATTRIBUTES else "model"
+            use = f"--map {of}={'+'.join(filter(None, (fields.get(of), name)))}"
+            use += f", or --map sample={name} for repeated samples" * (of == "model")
+            return {name: f"the rows of an answer differ in it: give {use}"}
+    return {}
 
 
 def _rest(names: Iterable[str], found: Mapping[str, str], groups: Collection[str]) -> list[str]:

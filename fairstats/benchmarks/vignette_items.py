@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
@@ -118,19 +118,18 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     ['A', 'B', 'C', 'D']
     """
     if benchmark.items_file is None:
-        problem = Problem(
-            str(benchmark.path),
+        raise input_error(
+            benchmark.path,
             f"{benchmark.name} is shipped without the texts of its vignettes, so models cannot "
             "be queried",
             "declare an items_file, or collect the answers elsewhere and import them",
         )
-        raise InputError([problem])
     path = str(benchmark.items_file)
     if not benchmark.items_file.is_file():
-        raise InputError([Problem(path, "no such file", "correct items_file")])
+        raise input_error(path, "no such file", "correct items_file")
     rows = read_json_lines(benchmark.items_file)
     if not rows:
-        raise InputError([Problem(path, "the file contains no items", "add items to it")])
+        raise input_error(path, "the file contains no items", "add items to it")
     groups = _written_groups(rows, benchmark)
     if benchmark.kind.needs_key:
         return _checked(rows, benchmark.options, groups, path)
@@ -161,9 +160,7 @@ def _written_groups(rows: Sequence[Mapping[str, Any]], benchmark: Benchmark) -> 
     ]
 
 
-def read_vignettes(
-    source: str | os.PathLike[str], *, benchmark: str | os.PathLike[str] | Benchmark | None = None
-) -> Vignettes:
+def read_vignettes(source: AnyPath, *, benchmark: AnyPath | Benchmark | None = None) -> Vignettes:
     """Read the items of a benchmark with the text of all their variants.
 
     Parameters
@@ -200,16 +197,16 @@ def read_vignettes(
         if lacking:
             message = f"{declared.name} has a group that is not in the released items"
             remedy = "give the benchmark that these items belong to"
-            raise InputError([Problem(str(path), message, remedy, value=lacking[0])])
+            raise input_error(path, message, remedy, value=lacking[0])
         items, file = read_amqa_items(path), path
     elif path.suffix in {".jsonl", ".ndjson"}:
         beside = path.with_suffix(".toml")
         if not path.is_file():
-            raise InputError([Problem(str(path), "no such file", "check the path")])
+            raise input_error(path, "no such file", "check the path")
         if benchmark is None and not beside.is_file():
             message = "no benchmark declares the groups of these items"
             remedy = f"give one with {keyword('benchmark')}"
-            raise InputError([Problem(str(path), message, remedy, column=str(beside))])
+            raise input_error(path, message, remedy, column=str(beside))
         declared = replace(_declared(benchmark or beside), items_file=path)
         items, file = load_items(declared), path
     else:
@@ -219,12 +216,11 @@ def read_vignettes(
         file = declared.items_file
     if BASELINE not in declared.attributes:
         message = "has no neutralized variants to compare the others with"
-        problem = Problem(str(path), message, "add them", column="attributes.baseline")
-        raise InputError([problem])
+        raise input_error(path, message, "add them", column="attributes.baseline")
     return Vignettes(declared, tuple(items), file, file_sha256(file))
 
 
-def _declared(benchmark: str | os.PathLike[str] | Benchmark) -> Benchmark:
+def _declared(benchmark: AnyPath | Benchmark) -> Benchmark:
     return benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
 
 
@@ -249,12 +245,12 @@ def read_amqa_items(path: Path) -> list[Item]:
         duplicated, or a key is not one of the letters.
     """
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check the path")])
+        raise input_error(path, "no such file", "check the path")
     needed = ["question_id", "answer_idx", *AMQA_OPTIONS.values(), *AMQA_VARIANTS.values()]
     table = load_parquet(path, needed)
     if lacking := [column for column in needed if column not in table]:
         remedy = "use items.parquet as the AMQA authors released it"
-        raise InputError([Problem(str(path), "is missing", remedy, column=", ".join(lacking))])
+        raise input_error(path, "is missing", remedy, column=", ".join(lacking))
     rows = [
         {
             "item_id": row["question_id"],
@@ -291,8 +287,7 @@ def _checked(
             column, shown = columns.get(field, field), None if value is None else str(value)
             problems.append(Problem(path, message, remedy, row=number, column=column, value=shown))
         seen.add(str(row.get("item_id")))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return [
         Item(
             item_id=row["item_id"],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem, parameter, printable
+from fairstats._lib.problems import input_error, parameter, printable
 from fairstats.answers import Engine
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.commands._shared import plugin, plugins
@@ -50,6 +51,13 @@ RubricFiles = Annotated[
         "--rubric-file", help="The .toml file of a rubric that is not built in. Repeatable."
     ),
 ]
+Raters = Annotated[
+    Path,
+    typer.Option(
+        help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
+        "they are published with the ratings."
+    ),
+]
 Limit = Annotated[
     int | None, typer.Option(help="Number of items to use, from the first (default: all).")
 ]
@@ -65,9 +73,18 @@ EngineName = Annotated[
 MemoryLimit = Annotated[
     str, typer.Option(help="Maximum memory that DuckDB may use; it writes the rest to disk.")
 ]
-Alpha = Annotated[float, typer.Option(help="Significance level: 1 − confidence level.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse what is probably a confidence level."""
+    if not 0 < alpha < 0.5:
+        remedy = "give a number above 0 and below 0.5, e.g. 0.05"
+        raise input_error("--alpha", f"{alpha} is out of range", remedy)
+
+
+Alpha = Annotated[
+    float, typer.Option(help="Significance level: 1 − confidence level."), check_alpha
+]
 
 
 def load_given(benchmarks: list[str] | None) -> list[declaration.Benchmark]:
@@ -92,15 +109,9 @@ def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
     return [load_rubric(path) for path in files or []]
 
 
-def check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 0.5:
-        remedy = "give a number above 0 and below 0.5, e.g. 0.05"
-        raise InputError([Problem("--alpha", f"{alpha} is out of range", remedy)])
-
-
 def check_parquet(out: Path | None) -> None:
     if out is not None and out.suffix != ".parquet":
-        raise InputError([Problem(str(out), "must be a .parquet file", "end the name in .parquet")])
+        raise input_error(out, "must be a .parquet file", "end the name in .parquet")
 
 
 def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
@@ -109,9 +120,9 @@ def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise InputError([Problem(option, "must be NAME=VALUE", "give both parts", value=text)])
+            raise input_error(option, f"must be NAME=VALUE, not {text!r}", "give both parts")
         if name in pairs:
-            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+            raise input_error(option, "is given twice", "keep one", value=name)
         pairs[name] = value
     return pairs
 
@@ -119,24 +130,6 @@ def typed_pairs(option: str, texts: Pairs) -> dict[str, str]:
 BaseUrl = Annotated[
     str | None,
     typer.Option(help="URL of an OpenAI-compatible server. Its key is read from OPENAI_API_KEY."),
-]
-MaxTokens = Annotated[int | None, typer.Option(help="Maximum number of tokens in a reply.")]
-Temperature = Annotated[
-    float, typer.Option(help="Sampling temperature, if the service accepts one.")
-]
-Concurrency = Annotated[int, typer.Option(help="Number of requests to run at once.")]
-RequestsAMinute = Annotated[
-    int | None, typer.Option(help="Maximum number of requests per minute (default: no limit).")
-]
-TokensAMinute = Annotated[
-    int | None, typer.Option(help="Maximum number of tokens per minute (default: no limit).")
-]
-Price = Annotated[
-    str | None, typer.Option(help="Price in dollars per million tokens, as PROMPT,COMPLETION.")
-]
-MaxCost = Annotated[
-    float | None,
-    typer.Option(help="Stop before the cost exceeds this many dollars (default: no limit)."),
 ]
 Timeout = Annotated[
     float, typer.Option(help="Seconds to wait for a reply before repeating the request.")
@@ -146,15 +139,52 @@ KeepFailures = Annotated[
     bool,
     typer.Option("--keep-failures", help="Do not repeat requests that failed in an earlier run."),
 ]
-Batch = Annotated[
-    bool, typer.Option("--batch", help="Send the requests through the service's Batch API.")
-]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run", help="Show what would be sent and the estimated cost. Send no request."
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The options for requests to a model."""
+
+    base_url: BaseUrl = None
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum number of tokens in a reply.")] = (
+        None
+    )
+    temperature: Annotated[
+        float, typer.Option(help="Sampling temperature, if the service accepts one.")
+    ] = 0.0
+    concurrency: Annotated[int, typer.Option(help="Number of requests to run at once.")] = 8
+    rpm: Annotated[
+        int | None, typer.Option(help="Maximum number of requests per minute (default: no limit).")
+    ] = None
+    tpm: Annotated[
+        int | None, typer.Option(help="Maximum number of tokens per minute (default: no limit).")
+    ] = None
+    price: Annotated[
+        str | None,
+        typer.Option(help="Price in dollars per million tokens, as PROMPT,COMPLETION."),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="Stop before the cost exceeds this many dollars (default: no limit)."),
+    ] = None
+    timeout: Timeout = 120.0
+    retries: Retries = 5
+    keep_failures: KeepFailures = False
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Send the requests through the service's Batch API.")
+    ] = False
+    dry_run: DryRun = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them as the functions that send requests take them."""
+        price = None if self.price is None else read_price(self.price)
+        return asdict(self) | {"price": price}
 
 
 @contextmanager
@@ -175,7 +205,7 @@ def read_price(text: str) -> tuple[float, float]:
         prompt = completion = -1.0
     if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
         remedy = "write the dollars per million tokens of prompt and of completion, e.g. 2,8"
-        raise InputError([Problem("--price", f"{text!r} is not a price", remedy)])
+        raise input_error("--price", f"{text!r} is not a price", remedy)
     return prompt, completion
 
 
@@ -186,49 +216,61 @@ def layouts() -> str:
     return ", ".join(sorted({*plugins("fairstats.importers"), *mappings}))
 
 
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        help=f"Format of the files, if they are another tool's: {layouts()}; or the .toml file of "
-        "a mapping.",
-    ),
-]
 Model = Annotated[str | None, typer.Option(help="Name of the model that gave the answers.")]
 Strategy = Annotated[str | None, typer.Option(help="Prompting strategy.")]
-Map = Annotated[
-    Pairs,
-    typer.Option("--map", help="COLUMN=FIELD: fill a column from this field. Repeatable."),
-]
-Set = Annotated[
-    Pairs,
-    typer.Option(
-        "--set", help="COLUMN=VALUE: set a column to this value in every row. Repeatable."
-    ),
-]
-Values = Annotated[
-    Pairs,
-    typer.Option(help="COLUMN:THEIRS=OURS: replace a value in the files by ours. Repeatable."),
-]
-Where = Annotated[
-    Pairs, typer.Option(help="FIELD=VALUE: import only records with this value. Repeatable.")
-]
-Split = Annotated[
-    Pairs,
-    typer.Option(
-        help="FIELD=TEMPLATE: split a field into others, e.g. variant={attribute}_{group}. "
-        "Repeatable."
-    ),
-]
-Wide = Annotated[
-    Pairs,
-    typer.Option(
-        help="For tables with one row per item: the column of each group's answers, e.g. "
-        "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD, or a template of these "
-        "columns, e.g. {model}_{group}_answer. Repeatable."
-    ),
-]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of a workbook (default: the first one).")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options that describe the tables of another tool."""
+
+    columns: Annotated[
+        Pairs,
+        typer.Option("--map", help="COLUMN=FIELD: fill a column from this field. Repeatable."),
+    ] = None
+    constants: Annotated[
+        Pairs,
+        typer.Option(
+            "--set", help="COLUMN=VALUE: set a column to this value in every row. Repeatable."
+        ),
+    ] = None
+    values: Annotated[
+        Pairs,
+        typer.Option(help="COLUMN:THEIRS=OURS: replace a value in the files by ours. Repeatable."),
+    ] = None
+    where: Annotated[
+        Pairs, typer.Option(help="FIELD=VALUE: import only records with this value. Repeatable.")
+    ] = None
+    split: Annotated[
+        Pairs,
+        typer.Option(
+            help="FIELD=TEMPLATE: split a field into others, e.g. variant={attribute}_{group}. "
+            "Repeatable."
+        ),
+    ] = None
+    wide: Annotated[
+        Pairs,
+        typer.Option(
+            help="For tables with one row per item: the column of each group's answers, e.g. "
+            "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD, or a template of "
+            "these columns, e.g. {model}_{group}_answer. Repeatable."
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of a workbook (default: the first one).")
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them as importers take them."""
+        given = {
+            "columns": typed_pairs("--map", self.columns),
+            "constants": typed_pairs("--set", self.constants),
+            "values": _values(self.values),
+            "where": typed_pairs("--where", self.where),
+            "split": typed_pairs("--split", self.split),
+            "wide": _wide(self.wide),
+        }
+        return given | ({} if self.sheet is None else {"sheet": self.sheet})
 
 
 def import_files(
@@ -236,14 +278,7 @@ def import_files(
     files: Iterable[Path],
     benchmark: str | None,
     facts: dict[str, str | None],
-    *,
-    columns: Pairs = None,
-    constants: Pairs = None,
-    values: Pairs = None,
-    where: Pairs = None,
-    split: Pairs = None,
-    wide: Pairs = None,
-    sheet: str | None = None,
+    table: TableOptions,
     **more: Any,
 ) -> pd.DataFrame:
     """Import files with the options of the command line.
@@ -256,50 +291,48 @@ def import_files(
         importer = partial(plugin("fairstats.importers", "table"), layout=layout)
     else:
         remedy = f"use one of: {layouts()}, or the .toml file of a mapping"
-        raise InputError([Problem(layout, "is not a known format", remedy)])
-    return importer(
-        files,
-        benchmark=benchmark,
-        columns=typed_pairs("--map", columns),
-        constants={k: v for k, v in facts.items() if v} | typed_pairs("--set", constants),
-        values=_values(values),
-        where=typed_pairs("--where", where),
-        split=typed_pairs("--split", split),
-        wide=_wide(wide),
-        **more | ({} if sheet is None else {"sheet": sheet}),
-    )
+        raise input_error(layout, "is not a known format", remedy)
+    given = table.arguments()
+    given["constants"] = {k: v for k, v in facts.items() if v} | given["constants"]
+    return importer(files, benchmark=benchmark, **given, **more)
 
 
-def only_one(benchmarks: list[str] | None) -> str | None:
-    """Return the benchmark that another tool's files belong to."""
-    if benchmarks and len(benchmarks) > 1:
-        message = "is given several times with --from"
-        raise InputError([Problem("--benchmark", message, "give the one that the files belong to")])
-    return benchmarks[0] if benchmarks else None
+@dataclass(frozen=True)
+class Source:
+    """The options for files that may be another tool's."""
 
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help=f"Format of the files, if they are another tool's: {layouts()}; or the .toml file "
+            "of a mapping.",
+        ),
+    ] = None
+    model: Model = None
+    strategy: Strategy = None
+    table: TableOptions = TableOptions()
 
-def read_given(
-    paths: list[Path],
-    layout: str | None,
-    benchmark: str | None,
-    facts: dict[str, str | None],
-    **options: Any,
-) -> pd.DataFrame:
-    """Read answer files; if `layout` names an importer, import another tool's files."""
-    from fairstats.answers.files import read_answers
-
-    if layout is not None:
-        return import_files(layout, paths, benchmark, facts, **options)
-    refuse_import_options(**facts, **options)
-    return read_answers(paths)
-
-
-def refuse_import_options(**options: Any) -> None:
-    """Refuse options that are used only with ``--from``."""
-    given = [parameter(name) for name, value in options.items() if value]
-    if given:
-        remedy = "name the format of the files with --from, or remove it"
-        raise InputError([Problem(", ".join(given), "is used only with --from", remedy)])
+    def read(
+        self,
+        paths: list[Path],
+        benchmarks: list[str] | None,
+        read: Callable[[list[Path]], pd.DataFrame],
+    ) -> pd.DataFrame:
+        """Return the answers in files, by `read` if they are not another tool's."""
+        facts = {"model": self.model, "strategy": self.strategy}
+        if self.from_ is None:
+            given = [name for name, value in (facts | vars(self.table)).items() if value]
+            if given:
+                options = ", ".join(map(parameter, given))
+                remedy = "name the format of the files with --from, or remove it"
+                raise input_error(options, "is used only with --from", remedy)
+            return read(paths)
+        if benchmarks and len(benchmarks) > 1:
+            message = "is given several times with --from"
+            raise input_error("--benchmark", message, "give the one that the files belong to")
+        benchmark = benchmarks[0] if benchmarks else None
+        return import_files(self.from_, paths, benchmark, facts, self.table)
 
 
 def _values(texts: Pairs) -> dict[str, dict[str, str]]:
@@ -310,11 +343,9 @@ def _values(texts: Pairs) -> dict[str, dict[str, str]]:
         theirs, equals, ours = pair.rpartition("=")
         if not (column and colon and theirs and equals):
             remedy = "write it like group:W=white"
-            raise InputError(
-                [Problem("--values", "must be COLUMN:THEIRS=OURS", remedy, value=text)]
-            )
+            raise input_error("--values", "must be COLUMN:THEIRS=OURS", remedy, value=text)
         if theirs in meant.setdefault(column, {}):
-            raise InputError([Problem("--values", "is given twice", "keep one", value=text)])
+            raise input_error("--values", "is given twice", "keep one", value=text)
         meant[column][theirs] = ours
     return meant
 
@@ -341,10 +372,10 @@ def _wide(texts: Pairs) -> dict[str, str]:
             attribute = prefix if colon else attribute
             if not (group and equals and column):
                 remedy = "write it like white=ColumnA,black=ColumnB"
-                raise InputError([Problem("--wide", "must be GROUP=COLUMN", remedy, value=pair)])
+                raise input_error("--wide", "must be GROUP=COLUMN", remedy, value=pair)
             full = f"{attribute}:{group}" if attribute else group
             if full in groups:
                 message = "the group is given twice"
-                raise InputError([Problem("--wide", message, "give it one column", value=full)])
+                raise input_error("--wide", message, "give it one column", value=full)
             groups[full] = column
     return groups

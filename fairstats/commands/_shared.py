@@ -8,11 +8,12 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, partial, wraps
 from importlib.metadata import EntryPoint, entry_points
+from inspect import Parameter, isfunction, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.models import OptionInfo
@@ -26,8 +27,10 @@ from fairstats._lib.problems import (
     Problem,
     RenderError,
     in_lines,
+    input_error,
     naming_options,
     printable,
+    refuse,
 )
 
 if TYPE_CHECKING:
@@ -35,31 +38,78 @@ if TYPE_CHECKING:
 
     from fairstats.benchmarks.declaration import Benchmark
 
-P = ParamSpec("P")
-R = TypeVar("R")
+AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
 
 
-def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
-    """Print an input's problems, one per line, and exit with 1."""
-    return exits_on_problems(1)(command)
+@dataclass(frozen=True)
+class Output:
+    """The options for how a table is printed."""
+
+    as_json: AsJson = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False
+
+    @property
+    def as_text(self) -> bool:
+        return not (self.as_json or self.as_csv)
 
 
-def exits_on_problems(code: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Print an input's problems, one per line, and exit with this code."""
-    return lambda command: _guarded(command, code)
+def says_what_is_wrong(command: Callable[..., Any], code: int = 1) -> Callable[..., Any]:
+    """Print an input's problems, one per line, and exit with this code.
 
+    A parameter that is a dataclass takes several options: one for each of its fields. A function in
+    the annotation of an option checks its value.
+    """
 
-def _guarded(command: Callable[P, R], code: int) -> Callable[P, R]:
     @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+    def run(**options: Any) -> Any:
         try:
-            return _run(command, code, *args, **kwargs)
+            return _run(command, code, options)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             # The exit code of shells for a program that SIGINT ended.
             raise typer.Exit(130) from None
 
+    # Only for these commands: evaluating the annotations of all would delay every start.
+    names = map(str, command.__annotations__.values())
+    if any(is_dataclass(command.__globals__.get(name)) for name in names):
+        expanded = signature(command).replace(parameters=[*_options(command)])
+        run.__signature__ = expanded  # type: ignore[attr-defined]
     return run
+
+
+def _is_group(parameter: Parameter) -> bool:
+    return is_dataclass(parameter.annotation)
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    return tuple(signature(function, eval_str=True).parameters.values())
+
+
+def _options(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the parameters of a command, with the fields in the place of each dataclass."""
+    for one in _parameters(function):
+        if _is_group(one):
+            yield from _options(one.annotation)
+        else:
+            yield one.replace(kind=Parameter.KEYWORD_ONLY)
+
+
+def _arguments(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a command: its options, and dataclasses of them."""
+    made = {}
+    for one in _parameters(function):
+        if _is_group(one):
+            made[one.name] = one.annotation(**_arguments(one.annotation, options))
+        elif one.name in options:
+            made[one.name] = options[one.name]
+    return made
+
+
+def _check_options(command: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    for one in _options(command):
+        for check in filter(isfunction, get_args(one.annotation)):
+            check(options[one.name])
 
 
 def _show(others: Callable[..., None], message: Any, category: type[Warning], *rest: Any) -> None:
@@ -70,12 +120,13 @@ def _show(others: Callable[..., None], message: Any, category: type[Warning], *r
         others(message, category, *rest)
 
 
-def _run(command: Callable[P, R], code: int, /, *args: P.args, **kwargs: P.kwargs) -> R:
+def _run(command: Callable[..., Any], code: int, options: dict[str, Any]) -> Any:
     try:
         with warnings.catch_warnings(), naming_options(partial(_option, command)):
             warnings.simplefilter("always", Note)
             warnings.showwarning = partial(_show, warnings.showwarning)
-            return command(*args, **kwargs)
+            _check_options(command, options)
+            return command(**_arguments(command, options))
     except InputError as error:
         print_problems(error.problems)
     except ModuleNotFoundError as error:
@@ -137,9 +188,9 @@ def _flag(command: Callable[..., Any], parameter: str) -> str | None:
 
     A parameter with several values may be an option that is given once for each, in the singular.
     """
-    hints = get_type_hints(command, include_extras=True)
+    annotations = {one.name: one.annotation for one in _options(command)}
     for name in (parameter, parameter.removesuffix("s")):
-        for info in get_args(hints.get(name)):
+        for info in get_args(annotations.get(name)):
             if isinstance(info, OptionInfo):
                 # In `Annotated`, the first name of an option is in the place of a default.
                 names = [str(name) for name in (info.default, *(info.param_decls or ()))]
@@ -149,18 +200,16 @@ def _flag(command: Callable[..., Any], parameter: str) -> str | None:
 
 
 def print_table(
-    table: Any, *, as_json: bool, as_csv: bool, show: Callable[[Any], None] | None = None
+    table: Any, output: Output = Output(), show: Callable[[Any], None] | None = None
 ) -> None:
     """Print a table as JSON or CSV, or as `show` does; by default with all of its columns."""
     from fairstats._lib.table_text import table_csv, table_json
     from fairstats.report import terminal
 
-    if as_json:
-        typer.echo(table_json(table), nl=False)
-    elif as_csv:
-        typer.echo(table_csv(table), nl=False)
-    else:
+    if output.as_text:
         (show or terminal.print_table)(table)
+    else:
+        typer.echo(table_json(table) if output.as_json else table_csv(table), nl=False)
 
 
 def with_basis(table: pd.DataFrame, known: Iterable[Benchmark], margin: float | None = None) -> Any:
@@ -201,7 +250,7 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
     if name not in found:
         kind = group.removeprefix("fairstats.").replace("_", " ")
         remedy = f"use one of: {', '.join(found)}" if found else "install one"
-        raise InputError([Problem(name, f"is not one of the installed {kind}", remedy)])
+        raise input_error(name, f"is not one of the installed {kind}", remedy)
     loaded: Callable[..., Any] = found[name].load()
     return loaded
 
@@ -229,8 +278,7 @@ def read_trusted(paths: list[Path]) -> Trusted:
     if files:
         names.append(", ".join(map(str, files)))
         frames.append(read_answers(files))
-    if problems := duplicate_problems(frames, names):
-        raise InputError(problems)
+    refuse(duplicate_problems(frames, names))
     declared = {name: one for release in releases for name, one in release.benchmarks.items()}
     newest = max(releases, key=lambda release: release.created_at, default=None)
     given = {} if newest is None else newest.manifest["arguments"]

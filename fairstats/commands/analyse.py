@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, in_lines, printable
+from fairstats._lib.problems import InputError, in_lines, input_error, printable
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.benchmarks.declaration import ComparisonPolicy, MissingPolicy
 from fairstats.commands._options import (
     Adjust,
     Alpha,
-    AsCsv,
-    AsJson,
     Benchmarks,
     EngineName,
-    From,
-    Map,
     MemoryLimit,
     Missing,
-    Model,
     Paths,
-    Set,
-    Sheet,
-    Split,
-    Strategy,
-    Values,
-    Where,
-    Wide,
+    Source,
     check_alpha,
     check_parquet,
-    import_files,
     load_given,
-    only_one,
-    read_given,
-    refuse_import_options,
     typed_pairs,
 )
 from fairstats.commands._shared import (
+    AsJson,
+    Output,
     basis_of,
-    exits_on_problems,
     print_counts,
     print_table,
     says_what_is_wrong,
@@ -59,13 +46,13 @@ commands = typer.Typer()
 @says_what_is_wrong
 def analyze(
     paths: Paths,
+    *,
     missing: Missing = None,
     alpha: Alpha = 0.05,
     out: Annotated[
         Path | None, typer.Option(help="File to write the estimates to (.parquet).")
     ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
     engine: EngineName = "pandas",
     adjust: Annotated[
@@ -86,16 +73,7 @@ def analyze(
     chart: Annotated[
         bool, typer.Option("--chart", help="Draw the intervals of the differences between groups.")
     ] = False,
-    from_: From = None,
-    model: Model = None,
-    strategy: Strategy = None,
-    columns: Map = None,
-    constants: Set = None,
-    values: Values = None,
-    where: Where = None,
-    split: Split = None,
-    wide: Wide = None,
-    sheet: Sheet = None,
+    source: Source,
 ) -> None:
     """Estimate all metrics and print them as a table, JSON or CSV.
 
@@ -107,28 +85,14 @@ def analyze(
     from fairstats.estimates.analyze import rows_with
     from fairstats.report.terminal import draw_differences, print_estimates
 
-    check_alpha(alpha)
     check_parquet(out)
     known = load_given(benchmark)
-    facts = {"model": model, "strategy": strategy}
-    mapped: dict[str, Any] = {
-        "columns": columns,
-        "constants": constants,
-        "values": values,
-        "where": where,
-        "split": split,
-        "wide": wide,
-        "sheet": sheet,
-    }
     with engine_problems(engine):
-        if from_ is None:
-            refuse_import_options(**facts, **mapped)
-            answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
-        else:
-            if engine != "pandas":
-                remedy = "remove --engine, or use `fairstats import` first"
-                raise InputError([Problem("--from", f"cannot use {engine}", remedy)])
-            answers = import_files(from_, paths, only_one(benchmark), facts, **mapped)
+        if source.from_ is not None and engine != "pandas":
+            remedy = "remove --engine, or use `fairstats import` first"
+            raise input_error("--from", f"cannot use {engine}", remedy)
+        scan = partial(scan_answers, engine=engine, memory_limit=memory_limit)
+        answers = source.read(paths, benchmark, scan)
         if engine == "pandas":
             _say_what_is_not_declared(answers, known)
         opened = open_answers(answers, known, only_listed=True)
@@ -137,7 +101,7 @@ def analyze(
     try:
         estimates = rows_with(estimates, "attribute", attribute or None)
     except ValueError as error:
-        raise InputError([Problem("--attribute", str(error), "correct it")]) from None
+        raise input_error("--attribute", str(error), "correct it") from None
     if out is not None:
         from fairstats.answers.files import write_parquet
 
@@ -145,8 +109,8 @@ def analyze(
         typer.echo(f"{len(estimates)} estimates written to {out}", err=True)
     show = draw_differences if chart else print_estimates
     table = with_basis(estimates, known, margin)
-    print_table(table, as_json=as_json, as_csv=as_csv, show=show)
-    if engine == "pandas" and not (as_json or as_csv):
+    print_table(table, output, show)
+    if engine == "pandas" and output.as_text:
         print_counts(answers, missing_only=True)
 
 
@@ -158,13 +122,14 @@ def _check_margin(margin: float | None, benchmarks: Iterable[Benchmark]) -> None
             if benchmark.kind.numeric:
                 remedy = f"give {benchmark.kind.unit}"
             message = f"must be between 0 and {benchmark.span:g}"
-            raise InputError([Problem("--margin", message, remedy, value=f"{margin:g}")])
+            raise input_error("--margin", message, remedy, value=f"{margin:g}")
 
 
 @commands.command()
 @says_what_is_wrong
 def compare(
     paths: Paths,
+    *,
     old: Annotated[str, typer.Option(help="Name of the older model.")],
     new: Annotated[str, typer.Option(help="Name of the newer model.")],
     strategy: Annotated[str, typer.Option(help="Prompting strategy.")] = "plain",
@@ -202,8 +167,7 @@ def compare(
     ] = None,
     alpha: Alpha = 0.05,
     adjust: Adjust = "holm",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
     engine: EngineName = "pandas",
     memory_limit: MemoryLimit = MEMORY_LIMIT,
@@ -221,7 +185,6 @@ def compare(
     from fairstats.comparisons.compare import answers_of_one, renamed
     from fairstats.comparisons.compare import compare as compare_answers
 
-    check_alpha(alpha)
     wanted = (
         (old, strategy, old_version, old_snapshot),
         (new, new_strategy or strategy, new_version, new_snapshot),
@@ -231,7 +194,7 @@ def compare(
             "name another model, --new-strategy or --new-version. Give snapshots under one name "
             "with --old-snapshot and --new-snapshot"
         )
-        raise InputError([Problem("--new", "are the answers of --old", remedy, value=new)])
+        raise input_error("--new", "are the answers of --old", remedy, value=new)
     known = load_given(benchmark)
     # The table names the models.
     same_name = old == new and old_snapshot != new_snapshot
@@ -254,8 +217,8 @@ def compare(
             allow_different_items=allow_different_items,
             benchmarks=known,
         )
-    print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
-    if not (as_json or as_csv or all(map(_is_released, paths))):
+    print_table(with_basis(table, known), output)
+    if output.as_text and not all(map(_is_released, paths)):
         both = " and ".join(dict.fromkeys((old, new)))
         note = f"{both} are answers from your files, not from a release. "
         note += "They are not screened here; `fairstats screen` does."
@@ -276,6 +239,7 @@ def _is_released(path: Path) -> bool:
 @says_what_is_wrong
 def rank(
     paths: Paths,
+    *,
     metric: Annotated[
         Literal[
             "ad", "cfr", "accuracy", "selection_disparity", "level_disparity", "score_disparity"
@@ -288,13 +252,14 @@ def rank(
     ] = None,
     missing: Missing = None,
     alpha: Annotated[
-        float, typer.Option(help="Significance level: 1 − simultaneous confidence level.")
+        float,
+        typer.Option(help="Significance level: 1 − simultaneous confidence level."),
+        check_alpha,
     ] = 0.05,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Show which models differ: one row per pair of models.")
     ] = False,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
     engine: EngineName = "pandas",
     memory_limit: MemoryLimit = MEMORY_LIMIT,
@@ -308,13 +273,11 @@ def rank(
     from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.comparisons.ranking import rank_boards
 
-    check_alpha(alpha)
     known = load_given(benchmark)
     if missing == "bounds":
-        problem = Problem(
+        raise input_error(
             "--missing", "bounds gives no single estimate to rank by", "choose another policy"
         )
-        raise InputError([problem])
     try:
         with engine_problems(engine):
             answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
@@ -328,12 +291,12 @@ def rank(
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError([Problem("--metric", str(error), "correct it")]) from None
+        raise input_error("--metric", str(error), "correct it") from None
     table = ranking.differences if pairs else ranking.ranks
-    if not (as_json or as_csv):
+    if output.as_text:
         # It is part of the note.
         table = table.drop(columns="uninformative", errors="ignore")
-    print_table(with_basis(table, known), as_json=as_json, as_csv=as_csv)
+    print_table(with_basis(table, known), output)
 
 
 def _say_what_is_not_declared(answers: Any, known: list[Benchmark]) -> None:
@@ -355,22 +318,22 @@ def _limits(
     limits = {metric: value} if value is not None else {}
     for name, text in typed_pairs(option, given).items():
         if name in limits:
-            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
+            raise input_error(option, "is given twice", "keep one", value=name)
         try:
             limits[name] = float(text)
         except ValueError:
-            problem = Problem(option, "is not a number", "give e.g. 0.05", value=text)
-            raise InputError([problem]) from None
+            raise input_error(option, "is not a number", "give e.g. 0.05", value=text) from None
     return limits
 
 
 @commands.command()
-@exits_on_problems(2)
+@partial(says_what_is_wrong, code=2)
 def gate(
     paths: Annotated[
         list[Path],
         typer.Argument(help="Answer files, or folders of them; with --from, another tool's files."),
     ],
+    *,
     max_ad: Annotated[
         float | None,
         typer.Option(help="AD must be below this in every pair, e.g. 0.05 for 5 points."),
@@ -429,16 +392,7 @@ def gate(
         float,
         typer.Option(help="Level: probability that a pair beyond its limit passes the check."),
     ] = 0.05,
-    from_: From = None,
-    model: Model = None,
-    strategy: Strategy = None,
-    columns: Map = None,
-    constants: Set = None,
-    values: Values = None,
-    where: Where = None,
-    split: Split = None,
-    wide: Wide = None,
-    sheet: Sheet = None,
+    source: Source,
     as_json: AsJson = False,
 ) -> None:
     """Check that answers keep limits, and exit with 0 (pass), 1 (not passed) or 2 (wrong input).
@@ -447,23 +401,12 @@ def gate(
     Reasons are too few items, missing answers or groups, and answers no better than a guess.
     """
     from fairstats._lib.table_text import json_text, records
+    from fairstats.answers.files import read_answers
     from fairstats.estimates.gate import CANNOT_TELL, FAIL, PASS, gate_lines, only_to
     from fairstats.estimates.gate import gate as check
     from fairstats.estimates.limits import Limits
 
-    answers = read_given(
-        paths,
-        from_,
-        only_one(benchmark) if from_ else None,
-        {"model": model, "strategy": strategy},
-        columns=columns,
-        constants=constants,
-        values=values,
-        where=where,
-        split=split,
-        wide=wide,
-        sheet=sheet,
-    )
+    answers = source.read(paths, benchmark, read_answers)
     known = load_given(benchmark)
     if known:
         only_to(answers, known)

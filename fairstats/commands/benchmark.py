@@ -7,23 +7,13 @@ import shlex
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairstats._lib.formatting import counted
-from fairstats._lib.problems import InputError, Note, Problem, first_of, printable
-from fairstats.commands._options import (
-    Map,
-    Set,
-    Sheet,
-    Split,
-    Values,
-    Where,
-    Wide,
-    import_files,
-    typed_pairs,
-)
+from fairstats._lib.problems import InputError, Note, first_of, input_error, printable
+from fairstats.commands._options import TableOptions, import_files, typed_pairs
 from fairstats.commands._shared import print_problems, says_what_is_wrong
 
 if TYPE_CHECKING:
@@ -44,6 +34,7 @@ def init(
             "them, with its options."
         ),
     ],
+    *,
     out: Annotated[
         Path | None,
         typer.Option(help="File to write (default: NAME.toml in the current folder)."),
@@ -59,13 +50,7 @@ def init(
             "names of the columns of --map group=A+B)."
         ),
     ] = None,
-    columns: Map = None,
-    constants: Set = None,
-    values: Values = None,
-    where: Where = None,
-    split: Split = None,
-    wide: Wide = None,
-    sheet: Sheet = None,
+    options: TableOptions,
 ) -> None:
     """Propose a benchmark file from answers, with comments on what you must decide.
 
@@ -82,25 +67,20 @@ def init(
     from fairstats.benchmarks.table_layout import Layout
 
     if out is not None and out.suffix != ".toml":
-        problem = Problem("--out", "must be a .toml file", "end the name in .toml", value=str(out))
-        raise InputError([problem])
-    mapped: dict[str, Any] = {
-        "columns": columns,
-        "constants": constants,
-        "values": values,
-        "where": where,
-        "split": split,
-        "wide": wide,
-        "sheet": sheet,
-    }
-    is_table = any(mapped.values()) or not any(p.is_dir() or p.suffix == ".parquet" for p in paths)
-    layout = Layout()
+        raise input_error("--out", "must be a .toml file", "end the name in .toml", value=str(out))
+    is_table = any(vars(options).values()) or not any(
+        p.is_dir() or p.suffix == ".parquet" for p in paths
+    )
+    layout, given = Layout(), options
     if is_table:
-        layout = _layout_of(paths, mapped)
-        mapped["columns"] = [*(columns or []), *map("=".join, layout.columns.items())]
-        mapped["wide"] = [*(wide or []), *layout.wide]
-        mapped["values"] = [*(values or []), *layout.values]
-    joined = typed_pairs("--map", mapped["columns"]).get("group", "").split("+")
+        layout = _layout_of(paths, options)
+        given = replace(
+            options,
+            columns=[*(options.columns or []), *map("=".join, layout.columns.items())],
+            wide=[*(options.wide or []), *layout.wide],
+            values=[*(options.values or []), *layout.values],
+        )
+    joined = typed_pairs("--map", given.columns).get("group", "").split("+")
     names = [re.sub(r"\W+", "_", name.strip().lower()).strip("_") for name in joined]
     names = list(layout.crossed) or names
     if len(names) > 1:
@@ -108,7 +88,7 @@ def init(
     attribute = attribute or layout.attribute
     crossed = {str(attribute): (names[0], names[1])} if len(names) == 2 else {}
     if is_table:
-        table = import_files("table", paths, None, {}, checked=False, **mapped)
+        table = import_files("table", paths, None, {}, given, checked=False)
         if benchmark is None and "benchmark" not in table:
             stem = paths[0].stem if out is None else out.stem
             benchmark = re.sub(r"[\W_]+", "-", stem).strip("-").lower() or "benchmark"
@@ -123,7 +103,7 @@ def init(
     source = ", ".join(map(str, paths))
     others = [name for name in answers if name not in ANSWERS.columns]
     cluster = "cluster" if "cluster" in answers else likely_cluster(answers, others)
-    field = typed_pairs("--map", columns).get("cluster", "cluster")
+    field = typed_pairs("--map", options.columns).get("cluster", "cluster")
     if field != "cluster":
         # The benchmark names the column of the file.
         answers = answers.drop(columns=field, errors="ignore").rename(columns={"cluster": field})
@@ -134,7 +114,7 @@ def init(
         source=source,
         crossed=crossed,
         cluster=cluster,
-        item=_item_word(typed_pairs("--map", mapped["columns"]).get("item_id", "")),
+        item=_item_word(typed_pairs("--map", given.columns).get("item_id", "")),
     )
     path = write_benchmark(out.parent, files, source=Path(source), items=False)
     typer.echo(printable(str(path)))
@@ -144,26 +124,29 @@ def init(
         _print_layout(layout, answers)
     _print_decisions(path, files[out.name])
     if is_table:
-        option = {"columns": "--map", "constants": "--set"}
-        given = {"--model": ["MODEL"] * (not _names_models(answers, layout, mapped))}
-        mapped["sheet"] = [sheet] if sheet else []
-        given |= {option.get(name, f"--{name}"): of or [] for name, of in mapped.items()}
-        _print_next(path, paths, given)
+        names_of = {"columns": "--map", "constants": "--set"}
+        words = {"--model": ["MODEL"] * (not _names_models(answers, layout, given))}
+        sheets = [given.sheet] if given.sheet else []
+        words |= {
+            names_of.get(name, f"--{name}"): of or []
+            for name, of in (vars(given) | {"sheet": sheets}).items()
+        }
+        _print_next(path, paths, words)
 
 
-def _layout_of(paths: list[Path], mapped: dict[str, Any]) -> Layout:
+def _layout_of(paths: list[Path], options: TableOptions) -> Layout:
     """Recognise what the options do not tell about a table."""
     from fairstats.benchmarks.table_layout import recognise_layout
 
-    before = {name: mapped[name] for name in ("where", "split", "constants", "sheet")}
+    before = replace(options, columns=None, values=None, wide=None)
     with warnings.catch_warnings():
         # The table is read again.
         warnings.simplefilter("ignore", Note)
-        table = import_files("table", paths, None, {}, checked=False, **before)
+        table = import_files("table", paths, None, {}, before, checked=False)
     table = table.reset_index(drop=True)
-    given = typed_pairs("--map", mapped["columns"])
-    layout = recognise_layout(table, columns=given, wide=mapped["wide"] or (), source=str(paths[0]))
-    told = {value.rpartition("=")[0] for value in mapped["values"] or []}
+    given = typed_pairs("--map", options.columns)
+    layout = recognise_layout(table, columns=given, wide=options.wide or (), source=str(paths[0]))
+    told = {value.rpartition("=")[0] for value in options.values or []}
     values = [value for value in layout.values if value.rpartition("=")[0] not in told]
     return replace(layout, values=tuple(values))
 
@@ -174,9 +157,9 @@ def _item_word(column: str) -> str:
     return named[1].lower() if named else "item"
 
 
-def _names_models(answers: pd.DataFrame, layout: Layout, mapped: dict[str, Any]) -> bool:
-    given = [*(mapped["columns"] or []), *(mapped["constants"] or []), *(mapped["wide"] or [])]
-    named = any(text.startswith("model=") or "{model" in text for text in given)
+def _names_models(answers: pd.DataFrame, layout: Layout, given: TableOptions) -> bool:
+    texts = [*(given.columns or []), *(given.constants or []), *(given.wide or [])]
+    named = any(text.startswith("model=") or "{model" in text for text in texts)
     return named or layout.models or set(answers["model"]) != {"model"}
 
 

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from fairstats._lib.formatting import align
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, input_error
 from fairstats.commands._options import (
     Adjust,
     Alpha,
-    AsCsv,
-    AsJson,
     Benchmarks,
     Paths,
-    check_alpha,
     check_parquet,
     load_given,
     typed_pairs,
 )
-from fairstats.commands._shared import print_table, says_what_is_wrong, with_basis
+from fairstats.commands._shared import Output, print_table, says_what_is_wrong, with_basis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +38,7 @@ _Counting = Annotated[
 @says_what_is_wrong
 def items(
     paths: Paths,
+    *,
     missing: _Counting = None,
     test: Annotated[
         Literal["exact", "midp"], typer.Option(help="Version of the test of an item.")
@@ -48,8 +46,7 @@ def items(
     most: Annotated[
         int | None, typer.Option(min=1, help="Number of items to show per pair (default: all).")
     ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Show which items make up the gap between two groups, over all models.
@@ -68,17 +65,17 @@ def items(
     if most is not None:
         pair = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
         table = table.groupby(pair, sort=False).head(most)
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
 
 
 @commands.command()
 @says_what_is_wrong
 def heterogeneity(
     paths: Paths,
+    *,
     missing: _Counting = None,
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Show how much each gap varies between items and between models.
@@ -88,23 +85,22 @@ def heterogeneity(
     from fairstats.answers.files import read_answers
     from fairstats.estimates.item_statistics import gap_heterogeneity
 
-    check_alpha(alpha)
     table = gap_heterogeneity(
         read_answers(paths),
         missing=missing,
         alpha=alpha,
         benchmarks=load_given(benchmark),
     )
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
 
 
 @commands.command()
 @says_what_is_wrong
 def noise(
     paths: Paths,
+    *,
     missing: _Counting = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Show which part of each variance comes from repeated samples of the same prompt.
@@ -115,36 +111,36 @@ def noise(
     from fairstats.estimates.sampling_noise import sampling_noise
 
     table = sampling_noise(read_answers(paths), missing=missing, benchmarks=load_given(benchmark))
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
 
 
 @commands.command()
 @says_what_is_wrong
 def policies(
     paths: Paths,
+    *,
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Show all metrics under each of the four policies for missing answers."""
     from fairstats.answers.files import read_answers
     from fairstats.estimates.specifications import compare_policies
 
-    check_alpha(alpha)
     known = load_given(benchmark)
     table = compare_policies(read_answers(paths), alpha=alpha, benchmarks=known)
-    if not (as_json or as_csv):
+    if output.as_text:
         # The limits and counts of all policies would not fit next to each other.
         table = table[[c for c in table if not c.startswith(("ci_", "n_a", "n_c", "n_i"))]]
         table = table.rename(columns=lambda name: name.removeprefix("estimate_"))
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
 
 
 @commands.command()
 @says_what_is_wrong
 def specifications(
     paths: Paths,
+    *,
     by: Annotated[
         Literal["pair", "model"], typer.Option(help="Print one row per pair, or per model.")
     ] = "pair",
@@ -159,8 +155,7 @@ def specifications(
         Path | None, typer.Option(help="File to write all specifications to (.parquet).")
     ] = None,
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Print how often each verdict holds, over all combinations of policy, interval and test.
@@ -174,11 +169,10 @@ def specifications(
         specification_shares,
     )
 
-    check_alpha(alpha)
     for value in margin or ():
         if not 0 < value < 1:
             remedy = "give a share between 0 and 1, e.g. 0.02 for 2 points"
-            raise InputError([Problem("--margin", f"{value:g} is out of range", remedy)])
+            raise input_error("--margin", f"{value:g} is out of range", remedy)
     check_parquet(out)
     known = load_given(benchmark)
     table = specification_curve(
@@ -188,7 +182,7 @@ def specifications(
         write_parquet(table, out)
         typer.echo(f"{len(table)} rows written to {out}", err=True)
     shares = with_basis(specification_shares(table, by=by), known)
-    print_table(shares, as_json=as_json, as_csv=as_csv)
+    print_table(shares, output)
 
 
 @commands.command()
@@ -198,6 +192,7 @@ def levels(
         list[Path],
         typer.Argument(help="A table of scores (.csv, .jsonl, .parquet), or folders of answers."),
     ],
+    *,
     column: Annotated[
         str | None,
         typer.Option(help="Column to compare, e.g. prompt or model. Without it, all are listed."),
@@ -237,8 +232,7 @@ def levels(
         typer.Option(help="Show this many items whose scores differ most, not the comparison."),
     ] = None,
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
 ) -> None:
     """Compare the levels of a column, such as prompts or models, on the same items.
 
@@ -247,19 +241,18 @@ def levels(
     from fairstats.answers.files import load_table, read_answers
     from fairstats.comparisons.levels import compare_levels
 
-    check_alpha(alpha)
     is_table = len(paths) == 1 and paths[0].suffix != "" and not paths[0].is_dir()
     table = load_table(paths[0]) if is_table else read_answers(paths)
     for name, value in typed_pairs("--where", where).items():
         if name not in table:
             remedy = f"choose from: {', '.join(map(str, table.columns))}"
-            raise InputError([Problem("--where", "there is no such column", remedy, value=name)])
+            raise input_error("--where", "there is no such column", remedy, value=name)
         table = table[table[name].astype(str) == value]
     if column is None:
         used = [*(item or ["item_id"]), score]
         several = [name for name in table if name not in used and table[name].nunique() > 1]
         remedy = f"choose from: {', '.join(map(str, several)) or 'none'}"
-        raise InputError([Problem("--column", "is missing", remedy)])
+        raise input_error("--column", "is missing", remedy)
     try:
         found = compare_levels(
             table,
@@ -278,15 +271,11 @@ def levels(
         if isinstance(error, InputError):
             raise
         remedy = "see `fairstats explore levels --help`"
-        raise InputError([Problem("the comparison", str(error), remedy)]) from None
+        raise input_error("the comparison", str(error), remedy) from None
     if disagreements is not None:
-        print_table(
-            found.disagreements(top=disagreements), as_json=as_json, as_csv=as_csv, show=_show
-        )
-        return
-    print_table(
-        found.pairs, as_json=as_json, as_csv=as_csv, show=lambda _: typer.echo(found.summary())
-    )
+        print_table(found.disagreements(top=disagreements), output, _show)
+    else:
+        print_table(found.pairs, output, lambda _: typer.echo(found.summary()))
 
 
 def _show(table: pd.DataFrame) -> None:

@@ -9,44 +9,24 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.commands._options import (
-    AsCsv,
-    AsJson,
-    BaseUrl,
-    Batch,
     BenchmarkName,
     Benchmarks,
     BenchmarkVersion,
-    Concurrency,
-    DryRun,
-    KeepFailures,
     Limit,
-    Map,
-    MaxCost,
-    MaxTokens,
     Model,
     Paths,
-    Price,
-    RequestsAMinute,
-    Retries,
-    Set,
-    Sheet,
-    Split,
+    Requests,
     Strategy,
-    Temperature,
-    Timeout,
-    TokensAMinute,
-    Values,
-    Where,
-    Wide,
+    TableOptions,
     import_files,
     layouts,
     load_given,
-    read_price,
     stoppable,
 )
 from fairstats.commands._shared import (
+    Output,
     plugin,
     print_counts,
     print_problems,
@@ -88,6 +68,7 @@ def import_answers(
     ],
     files: Annotated[list[Path], typer.Argument(help="Files as released, or folders of them.")],
     out: Annotated[Path, typer.Option(help="Folder to write the answers to.")],
+    *,
     model: Model = None,
     snapshot: Annotated[str | None, typer.Option(help="Exact version of the model.")] = None,
     strategy: Strategy = None,
@@ -95,13 +76,7 @@ def import_answers(
         str | None, typer.Option(help="Name or .toml file of the benchmark.")
     ] = None,
     benchmark_version: BenchmarkVersion = None,
-    columns: Map = None,
-    constants: Set = None,
-    values: Values = None,
-    where: Where = None,
-    split: Split = None,
-    wide: Wide = None,
-    sheet: Sheet = None,
+    table: TableOptions,
 ) -> None:
     """Import answer files into the answers table, as one parquet file per answer set.
 
@@ -115,19 +90,7 @@ def import_answers(
         "strategy": strategy,
         "benchmark_version": benchmark_version,
     }
-    answers = import_files(
-        layout,
-        files,
-        benchmark,
-        facts,
-        columns=columns,
-        constants=constants,
-        values=values,
-        where=where,
-        split=split,
-        wide=wide,
-        sheet=sheet,
-    )
+    answers = import_files(layout, files, benchmark, facts, table)
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
     print_counts(answers)
@@ -145,6 +108,7 @@ def _print_counts_of(path: Path) -> None:
 @says_what_is_wrong
 def collect(
     context: typer.Context,
+    *,
     model: Annotated[
         str | None, typer.Option(help="Name of the model, e.g. GPT-4.1, or `embedded`. Required.")
     ] = None,
@@ -167,14 +131,11 @@ def collect(
     top_k: Annotated[
         int | None, typer.Option(help="Number of snippets to include in each prompt (default: 10).")
     ] = None,
-    base_url: BaseUrl = None,
     benchmark_version: BenchmarkVersion = None,
     model_name: Annotated[
         str | None,
         typer.Option(help="Name of the model in the answers (default: the value of --model)."),
     ] = None,
-    max_tokens: MaxTokens = None,
-    temperature: Temperature = 0.0,
     samples: Annotated[
         int, typer.Option(help="Number of replies to request for each variant.")
     ] = 1,
@@ -183,16 +144,7 @@ def collect(
         str | None,
         typer.Option(help="Use part k of n of the items, given as k/n (default: all items)."),
     ] = None,
-    concurrency: Concurrency = 8,
-    rpm: RequestsAMinute = None,
-    tpm: TokensAMinute = None,
-    price: Price = None,
-    max_cost: MaxCost = None,
-    timeout: Timeout = 120.0,
-    retries: Retries = 5,
-    keep_failures: KeepFailures = False,
-    batch: Batch = False,
-    dry_run: DryRun = False,
+    requests: Requests,
 ) -> None:
     """Query a model with every variant of a benchmark's items and store the replies.
 
@@ -204,7 +156,7 @@ def collect(
         return
     if model is None or out is None:
         option = "--out" if model else "--model"
-        raise InputError([Problem(option, "is missing", "see `fairstats collect --help`")])
+        raise input_error(option, "is missing", "see `fairstats collect --help`")
     with stoppable():
         path = plugin("fairstats.collectors", "chat")(
             load_benchmark(benchmark),
@@ -213,26 +165,14 @@ def collect(
             strategy=strategy,
             retrievals=retrievals,
             top_k=top_k,
-            base_url=base_url,
             benchmark_version=benchmark_version,
             model_name=model_name,
-            max_tokens=max_tokens,
-            temperature=temperature,
             samples=samples,
             limit=limit,
             shard=shard,
-            concurrency=concurrency,
-            rpm=rpm,
-            tpm=tpm,
-            price=None if price is None else read_price(price),
-            max_cost=max_cost,
-            timeout=timeout,
-            retries=retries,
-            keep_failures=keep_failures,
-            batch=batch,
-            dry_run=dry_run,
+            **requests.arguments(),
         )
-    if not dry_run:
+    if not requests.dry_run:
         typer.echo(path)
         _print_counts_of(path)
 
@@ -282,6 +222,7 @@ def validate(paths: Paths, benchmark: Benchmarks = None) -> None:
 def reparse(
     paths: Paths,
     out: Annotated[Path, typer.Option(help="Folder to write the new files to.")],
+    *,
     benchmark: Benchmarks = None,
     items: Annotated[
         Path | None,
@@ -292,8 +233,7 @@ def reparse(
         typer.Option("--letters-only", help="Read option letters only; ignore the option texts."),
     ] = False,
     list_rows: Annotated[bool, typer.Option("--list", help="List every change.")] = False,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
 ) -> None:
     """Parse stored replies again with the current parser. --json and --csv list every change."""
     reparsed, files = plugin("fairstats.collectors", "reparse")(
@@ -303,15 +243,15 @@ def reparse(
         items=items,
         letters_only=letters_only,
     )
-    if as_json or as_csv:
-        print_table(reparsed.changes, as_json=as_json, as_csv=as_csv)
+    if not output.as_text:
+        print_table(reparsed.changes, output)
     else:
         tables = [reparsed.moves(), reparsed.groups()]
         if list_rows:
             tables.append(reparsed.changes.assign(answer_raw=_shortened(reparsed.changes)))
         for table in tables:
             if len(table):
-                print_table(table, as_json=False, as_csv=False)
+                print_table(table)
     for path in files:
         typer.echo(path, err=True)
     total = reparsed.groups()[["rows", "changed", "without_raw", "errors"]].sum()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._options import Alpha, AsCsv, AsJson, check_alpha
-from fairstats.commands._shared import print_table, says_what_is_wrong
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
+from fairstats.commands._options import Alpha
+from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,52 @@ _OPTIONS = {
 _OPTIONAL = dict.fromkeys(("means", "means-equivalence"), ("cluster_size", "icc"))
 
 
+@dataclass(frozen=True)
+class Design:
+    """The options that describe what is tested."""
+
+    discordant: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of pairs that only one group gets right, or in which only one has a "
+            "favourable decision, e.g. 0.12."
+        ),
+    ] = None
+    deviation: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of the items' differences, in levels or points."),
+    ] = None
+    difference: Annotated[
+        float | None,
+        typer.Option(
+            help="True difference between the groups, e.g. 0.04 for 4 points of accuracy or "
+            "selection; else in levels or points of a score."
+        ),
+    ] = None
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Equivalence margin in the unit of --difference, e.g. 0.02."),
+    ] = None
+    scale: Annotated[
+        float | None,
+        typer.Option(help="Highest minus lowest possible level or score, for means-equivalence."),
+    ] = None
+    cluster_size: Annotated[
+        float | None,
+        typer.Option(help="Mean number of items in a cluster, such as a patient (default: 1)."),
+    ] = None
+    icc: Annotated[
+        float | None,
+        typer.Option(help="Intraclass correlation of the differences in a cluster (default: 0)."),
+    ] = None
+    new_discordant: Annotated[
+        float | None, typer.Option(help="As --discordant, for the new model.")
+    ] = None
+    new_difference: Annotated[
+        float | None, typer.Option(help="As --difference, for the new model.")
+    ] = None
+
+
 @commands.command()
 @says_what_is_wrong
 def plan(
@@ -42,46 +89,8 @@ def plan(
             "scores: means, means-equivalence."
         ),
     ],
-    discordant: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of pairs that only one group gets right, or in which only one has a "
-            "favourable decision, e.g. 0.12."
-        ),
-    ] = None,
-    deviation: Annotated[
-        float | None,
-        typer.Option(help="Standard deviation of the items' differences, in levels or points."),
-    ] = None,
-    difference: Annotated[
-        float | None,
-        typer.Option(
-            help="True difference between the groups, e.g. 0.04 for 4 points of accuracy or "
-            "selection; else in levels or points of a score."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(help="Equivalence margin in the unit of --difference, e.g. 0.02."),
-    ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(help="Highest minus lowest possible level or score, for means-equivalence."),
-    ] = None,
-    cluster_size: Annotated[
-        float | None,
-        typer.Option(help="Mean number of items in a cluster, such as a patient (default: 1)."),
-    ] = None,
-    icc: Annotated[
-        float | None,
-        typer.Option(help="Intraclass correlation of the differences in a cluster (default: 0)."),
-    ] = None,
-    new_discordant: Annotated[
-        float | None, typer.Option(help="As --discordant, for the new model.")
-    ] = None,
-    new_difference: Annotated[
-        float | None, typer.Option(help="As --difference, for the new model.")
-    ] = None,
+    *,
+    design: Design,
     items: Annotated[
         list[int] | None,
         typer.Option(help="Number of items (default: several around the one needed). Repeatable."),
@@ -89,42 +98,28 @@ def plan(
     power: Annotated[float, typer.Option(help="Power to reach.")] = 0.8,
     alpha: Alpha = 0.05,
     plot: Annotated[Path | None, typer.Option(help="SVG file to draw the power curve in.")] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
 ) -> None:
     """Plan how many items a test needs: print its power by number of items.
 
     The two models are assumed to be independent. They usually fail on the same items, which gives
     more power.
     """
-    check_alpha(alpha)
-    given = {
-        "discordant": discordant,
-        "deviation": deviation,
-        "difference": difference,
-        "margin": margin,
-        "scale": scale,
-        "cluster_size": cluster_size,
-        "icc": icc,
-        "new_discordant": new_discordant,
-        "new_difference": new_difference,
-    }
-    there = {name: value for name, value in given.items() if value is not None}
+    there = {name: value for name, value in vars(design).items() if value is not None}
     _check_options(test, there, power, items, plot)
     try:
         needed, aim, power_of = _planned(test, there, power, alpha)
-        table = _table(power_of, items or _around(needed), there.get("cluster_size"))
+        table = _table(power_of, items or _around(needed), design.cluster_size)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        remedy = "see `fairstats plan --help`"
-        raise InputError([Problem("the plan", str(error), remedy)]) from None
-    print_table(table, as_json=as_json, as_csv=as_csv)
+        raise input_error("the plan", str(error), "see `fairstats plan --help`") from None
+    print_table(table, output)
     clusters = ""
-    if cluster_size is not None:
+    if design.cluster_size is not None:
         from fairstats.inference.power_means import units_of
 
-        clusters = f" in {units_of(needed, cluster_size)} clusters"
+        clusters = f" in {units_of(needed, design.cluster_size)} clusters"
     typer.echo(f"{needed} items{clusters} have {100 * power:g}% power {aim}.", err=True)
     if plot is not None:
         from fairstats._lib.atomic_files import whole_file
@@ -157,8 +152,7 @@ def _check_options(
         problems.append(Problem("--items", "must be at least 1", "give a number of items"))
     if plot is not None and plot.suffix != ".svg":
         problems.append(Problem(str(plot), "is not a .svg file", "end the name with .svg"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _option(name: str) -> str:
@@ -221,11 +215,11 @@ def _cells(there: dict[str, float], prefix: str = "") -> tuple[float, float]:
     psi, difference = there[f"{prefix}discordant"], there[f"{prefix}difference"]
     option = _option(f"{prefix}discordant")
     if not 0 <= psi <= 1:
-        raise InputError([Problem(option, f"{psi:g} is not a share", "give e.g. 0.12")])
+        raise input_error(option, f"{psi:g} is not a share", "give e.g. 0.12")
     if abs(difference) > psi:
         said = f"{psi:g} is below the difference of {abs(difference):g}"
         remedy = "only discordant pairs make a difference: give a larger share"
-        raise InputError([Problem(option, said, remedy)])
+        raise input_error(option, said, remedy)
     return (psi + difference) / 2, (psi - difference) / 2
 
 
@@ -233,7 +227,7 @@ def _refuse_zero(option: str, difference: float, instead: str = "equivalence") -
     if abs(difference) < 1e-12:
         said = "gives a difference of 0, which no number of items can show"
         remedy = f"give the smallest difference that matters, or use --test {instead}"
-        raise InputError([Problem(option, said, remedy)])
+        raise input_error(option, said, remedy)
 
 
 def _around(needed: int) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fairstats._lib.formatting import quoted
-from fairstats._lib.problems import printable
+from fairstats._lib.problems import input_error, printable
 from fairstats._lib.stages import Watch
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.commands._options import (
@@ -24,12 +24,11 @@ from fairstats.commands._options import (
     Pairs,
     ReleaseFolder,
     RubricFiles,
-    check_alpha,
     load_given,
     load_rubric_files,
     typed_pairs,
 )
-from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 from fairstats.exports.export import EXPORTS, Options, write_export
 from fairstats.publishing.serving import DEFAULT_PORT, SiteServer
 
@@ -124,7 +123,6 @@ def publish(
     """Publish answers as an immutable release with estimates, manifest, site and PDF."""
     from fairstats.publishing.publish import publish as publish_release
 
-    check_alpha(alpha)
     with _watching(timings=timings) as watch:
         published = publish_release(
             answers,
@@ -179,7 +177,6 @@ def report(
 
     With --sign, FAIRSTATS_PASSPHRASE decrypts the key.
     """
-    from fairstats._lib.problems import InputError, Problem
     from fairstats.report.audit.document import ON_PAGE_1, AuditFacts, read_facts, report_model
 
     declared = read_facts(facts) if facts else AuditFacts()
@@ -187,7 +184,7 @@ def report(
     if sign is not None:
         if to != "pdf":
             message, remedy = "only a PDF can be signed", "use --to pdf, or leave out --sign"
-            raise InputError([Problem("--sign", message, remedy)])
+            raise input_error("--sign", message, remedy)
         from fairstats.publishing.report_signature import passphrase, report_signer
 
         signer = report_signer(sign, passphrase=passphrase())
@@ -205,31 +202,30 @@ def report(
 def diff(
     old: Annotated[Path, typer.Argument(help="Folder of the older release.")],
     new: Annotated[Path, typer.Argument(help="Folder of the newer release.")],
+    *,
     every: Annotated[
         bool, typer.Option("--all", help="Also print every answer set and changed figure.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the changed figures as JSON.")
-    ] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print the changed figures as CSV.")
-    ] = False,
+    output: Output,
 ) -> None:
-    """Show which answers, ranks, verdicts and figures changed between two releases, and why."""
+    """Show which answers, ranks, verdicts and figures changed between two releases, and why.
+
+    --json and --csv print the changed figures.
+    """
     from fairstats.publishing.diff import diff_releases
     from fairstats.release.manifest import open_release
     from fairstats.report.changes.rows import diff_lines, set_changes
 
     found = diff_releases(old, new)
-    if as_json or as_csv:
-        print_table(found.figures, as_json=as_json, as_csv=as_csv)
+    if not output.as_text:
+        print_table(found.figures, output)
         return
     releases = open_release(new), open_release(old)
     changed = set_changes(found.answer_sets, found.verdicts, found.figures, *releases)
     for line in diff_lines(changed, every=every):
         typer.echo(printable(line))
     if every and len(found.figures):
-        print_table(found.figures, as_json=False, as_csv=False)
+        print_table(found.figures)
 
 
 @commands.command()

@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.commands._options import (
     Alpha,
-    AsCsv,
-    AsJson,
     BaseUrl,
     BenchmarkName,
     Benchmarks,
@@ -19,10 +17,9 @@ from fairstats.commands._options import (
     Paths,
     Retries,
     Timeout,
-    check_alpha,
     load_given,
 )
-from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 
 commands = typer.Typer(
     no_args_is_help=True, help="Retrieve snippets, measure their overlap, and vote over variants."
@@ -85,6 +82,7 @@ def overlap(
     paths: Annotated[
         list[Path], typer.Argument(help="Retrieval files, or answer files with --text.")
     ],
+    *,
     text: Annotated[
         bool, typer.Option("--text", help="Compare the replies in answer files (ROUGE-L).")
     ] = False,
@@ -96,8 +94,7 @@ def overlap(
         bool, typer.Option("--items", help="Print one row per item (retrievals only).")
     ] = False,
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Measure how much of the retrieved text is the same for all variants of an item."""
@@ -105,13 +102,12 @@ def overlap(
     from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap, text_overlap
     from fairstats.retrieval.retrievals_table import read_retrievals, retrieval_files
 
-    check_alpha(alpha)
     known = load_given(benchmark)
     if text and (top_k or items):
         option = "--top-k" if top_k else "--items"
-        raise InputError([Problem(option, "is only for retrievals", "remove it, or remove --text")])
+        raise input_error(option, "is only for retrievals", "remove it, or remove --text")
     if any(k < 1 for k in top_k or ()):
-        raise InputError([Problem("--top-k", "must be at least 1", "give a number of snippets")])
+        raise input_error("--top-k", "must be at least 1", "give a number of snippets")
     if text:
         table = text_overlap(read_answers(paths), alpha=alpha, benchmarks=known)
     else:
@@ -119,7 +115,7 @@ def overlap(
         for path in paths:
             if not retrieval_files(path):
                 remedy = "give a file of `fairstats rag retrieve`, or add --text for answer files"
-                raise InputError([Problem(str(path), "contains no retrievals", remedy)])
+                raise input_error(path, "contains no retrievals", remedy)
         retrievals = read_retrievals(files)
         if items:
             table = overlap_of_items(retrievals, top_k=top_k or None, benchmarks=known)
@@ -127,7 +123,7 @@ def overlap(
             table = retrieval_overlap(
                 retrievals, top_k=top_k or None, alpha=alpha, benchmarks=known
             )
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
 
 
 @commands.command()
@@ -135,6 +131,7 @@ def overlap(
 def vote(
     paths: Paths,
     out: Annotated[Path, typer.Option(help="Folder to write the voted answers to.")],
+    *,
     open_answers: Annotated[
         bool,
         typer.Option(
@@ -153,8 +150,7 @@ def vote(
         typer.Option(help="Linkage for clustering replies, for --open."),
     ] = "average",
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
 ) -> None:
     """Give all demographic variants of an item the most frequent answer among them.
@@ -165,12 +161,9 @@ def vote(
     from fairstats.answers.files import read_answers, write_answer_sets
     from fairstats.retrieval.voting import majority_vote, open_vote, vote_counts
 
-    check_alpha(alpha)
     if not -1 < similarity <= 1:
         message = f"{similarity} is out of range"
-        raise InputError(
-            [Problem("--similarity", message, "give a number above -1 and up to 1, e.g. 0.8")]
-        )
+        raise input_error("--similarity", message, "give a number above -1 and up to 1, e.g. 0.8")
     known = load_given(benchmark)
     answers = read_answers(paths)
     if open_answers:
@@ -183,6 +176,6 @@ def vote(
     else:
         voted = majority_vote(answers, benchmarks=known)
         counts = vote_counts(answers, alpha=alpha, benchmarks=known)
-        print_table(counts, as_json=as_json, as_csv=as_csv)
+        print_table(counts, output)
     for path in write_answer_sets(voted, out):
         typer.echo(path, err=True)

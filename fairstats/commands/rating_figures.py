@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, printable
-from fairstats.commands._options import (
-    Alpha,
-    AsCsv,
-    AsJson,
-    RubricFiles,
-    check_alpha,
-    load_rubric_files,
-)
-from fairstats.commands._shared import print_table, says_what_is_wrong
+from fairstats._lib.problems import input_error, printable
+from fairstats.commands._options import Alpha, RubricFiles, load_rubric_files, typed_pairs
+from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +83,7 @@ def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
     there = table[column].dropna().unique().tolist() if column in table else []
     if value not in there:
         named = ", ".join(map(str, there[:20])) or "none in this table"
-        raise InputError([Problem(option, f"no row has {value!r}", f"use one of: {named}")])
+        raise input_error(option, f"no row has {value!r}", f"use one of: {named}")
     return table[table[column] == value]
 
 
@@ -110,6 +103,7 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
     @says_what_is_wrong
     def figures(
         paths: Ratings,
+        *,
         rubric: Annotated[str | None, typer.Option(help="Show only this rubric.")] = None,
         dimension: Annotated[str | None, typer.Option(help="Show only this dimension.")] = None,
         dataset: Annotated[
@@ -123,8 +117,7 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
             bool, typer.Option("--all", help="Print all rows, not only the main ones.")
         ] = False,
         alpha: Alpha = 0.05,
-        as_json: AsJson = False,
-        as_csv: AsCsv = False,
+        output: Output,
         rubric_file: RubricFiles = None,
     ) -> None:
         from fairstats.ratings.files import read_ratings
@@ -132,13 +125,11 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
         from fairstats.ratings.summaries import RATING_TABLES
         from fairstats.report import terminal
 
-        check_alpha(alpha)
         rubrics = load_rubric_files(rubric_file)
         ratings = read_ratings(paths, rubrics=rubrics)
         found = RATING_TABLES[table].make(ratings, alpha=alpha, rubrics=rubrics)
         if found.empty:
-            where = ", ".join(map(str, paths))
-            raise InputError([Problem(where, "no such ratings in these files", nothing)])
+            raise input_error(", ".join(map(str, paths)), "no such ratings in these files", nothing)
 
         wanted = {
             "rubric": rubric,
@@ -163,7 +154,7 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
                     err=True,
                 )
 
-        print_table(found, as_json=as_json, as_csv=as_csv, show=show)
+        print_table(found, output, show)
         _print_directions(found, rubrics)
 
 
@@ -214,6 +205,7 @@ def regression(
             help="A column of --raters, or rater_group, dataset or model. Repeatable.",
         ),
     ],
+    *,
     reference: Annotated[
         list[str] | None,
         typer.Option(
@@ -223,8 +215,7 @@ def regression(
     dimension: Annotated[str, typer.Option(help="Dimension to model.")] = "bias",
     rubric: Annotated[str, typer.Option(help="Name of the rubric.")] = "independent",
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     rubric_file: RubricFiles = None,
 ) -> None:
     """Estimate odds ratios of reported bias by rater characteristics, clustered by rater."""
@@ -232,27 +223,18 @@ def regression(
     from fairstats.ratings.files import read_ratings
     from fairstats.ratings.rater_models import rater_regression
 
-    check_alpha(alpha)
     rubrics = load_rubric_files(rubric_file)
-    references = {}
-    for text in reference or []:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(
-                [Problem("--reference", f"{text!r} is not COVARIATE=LEVEL", "give both parts")]
-            )
-        references[name] = value
     table = rater_regression(
         read_ratings(paths, rubrics=rubrics),
         load_table(raters),
         covariates=covariates,
-        reference=references,
+        reference=typed_pairs("--reference", reference),
         dimension=dimension,
         rubric=rubric,
         alpha=alpha,
         rubrics=rubrics,
     )
-    print_table(table, as_json=as_json, as_csv=as_csv)
+    print_table(table, output)
     _print_directions(table.assign(rubric=rubric), rubrics)
 
 
@@ -260,9 +242,9 @@ def regression(
 @says_what_is_wrong
 def judged(
     paths: Ratings,
+    *,
     alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     rubric_file: RubricFiles = None,
 ) -> None:
     """Estimate people's rates from a model's ratings of all items and people's of some.
@@ -274,20 +256,18 @@ def judged(
     from fairstats.ratings.rates import judged_rates
     from fairstats.report import terminal
 
-    check_alpha(alpha)
     rubrics = load_rubric_files(rubric_file)
     table = judged_rates(read_ratings(paths, rubrics=rubrics), alpha=alpha, rubrics=rubrics)
     if table.empty:
         where = ", ".join(map(str, paths))
         message = "has no ratings by people and by a model of the same benchmark and rubric"
-        remedy = "give both: see `fairstats ratings ask`"
-        raise InputError([Problem(where, message, remedy)])
+        raise input_error(where, message, "give both: see `fairstats ratings ask`")
 
     def show(rows: pd.DataFrame) -> None:
         shown = rows[list(_JUDGED_SHOWN)]
         terminal.print_table(shown.loc[:, shown.notna().any()])
 
-    print_table(table, as_json=as_json, as_csv=as_csv, show=show)
+    print_table(table, output, show)
     _print_directions(table, rubrics)
 
 
@@ -306,7 +286,6 @@ def report(
     """Write a report of all rating results as one HTML or PDF file. No answers table is needed."""
     from fairstats.report.ratings.page import report_ratings
 
-    check_alpha(alpha)
     drawn = report_ratings(
         paths,
         to=to,

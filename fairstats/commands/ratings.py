@@ -7,32 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, printable
-from fairstats.commands._options import (
-    AsCsv,
-    AsJson,
-    BaseUrl,
-    Batch,
-    Concurrency,
-    DryRun,
-    KeepFailures,
-    MaxCost,
-    MaxTokens,
-    Price,
-    RequestsAMinute,
-    Retries,
-    RubricFiles,
-    Temperature,
-    Timeout,
-    TokensAMinute,
-    read_price,
-    stoppable,
-)
-from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+from fairstats._lib.problems import input_error, printable
+from fairstats.commands._options import Raters, Requests, RubricFiles, stoppable
+from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 
 commands = typer.Typer(
     no_args_is_help=True, help="Collect and analyse human ratings of open answers."
 )
+
+RatedBenchmark = Annotated[
+    str | None,
+    typer.Option(help="Name of the benchmark that is rated (default: the name of the items file)."),
+]
+Dataset = Annotated[str | None, typer.Option(help="Dataset of the items that do not name one.")]
 
 
 @commands.command()
@@ -46,13 +33,7 @@ def assign(
             "for pairs model_2, answer_2, or item_id_2, question_2, answer_2."
         ),
     ],
-    raters: Annotated[
-        Path,
-        typer.Option(
-            help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
-            "they are published with the ratings."
-        ),
-    ],
+    raters: Raters,
     out: Annotated[Path, typer.Option(help="New folder to write the forms, sheets and key to.")],
     rubric: Annotated[
         str,
@@ -61,6 +42,7 @@ def assign(
             "file."
         ),
     ],
+    *,
     replicates: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,17 +53,9 @@ def assign(
     seed: Annotated[
         int, typer.Option(help="Random seed. The same seed gives the same assignment.")
     ] = 1,
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of the benchmark that is rated (default: the name of the items file)."
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Dataset of the items that do not name one.")
-    ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    benchmark: RatedBenchmark = None,
+    dataset: Dataset = None,
+    output: Output,
 ) -> None:
     """Assign tasks to raters, balanced and blinded. Write a form and a sheet for each rater.
 
@@ -102,7 +76,7 @@ def assign(
     )
     for note in assigned.notes:
         typer.echo(printable(note), err=True)
-    print_table(assigned.groups, as_json=as_json, as_csv=as_csv, show=_show_groups)
+    print_table(assigned.groups, output, _show_groups)
     typer.echo(f"do not show the raters key.csv and tasks.jsonl in {assigned.path}", err=True)
 
 
@@ -157,6 +131,7 @@ def ask(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write the ratings to.")],
+    *,
     items: Annotated[
         Path | None,
         typer.Option(
@@ -170,36 +145,17 @@ def ask(
             help="Assignment whose tasks the model rates, in place of --items and --rubric."
         ),
     ] = None,
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of the benchmark that is rated (default: the name of the items file)."
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Dataset of the items that do not name one.")
-    ] = None,
-    base_url: BaseUrl = None,
+    benchmark: RatedBenchmark = None,
+    dataset: Dataset = None,
     model_name: Annotated[
         str | None,
         typer.Option(help="Name of the model in the ratings (default: the value of --model)."),
     ] = None,
-    max_tokens: MaxTokens = None,
-    temperature: Temperature = 0.0,
     samples: Annotated[int, typer.Option(help="Number of replies to request for each task.")] = 1,
     limit: Annotated[
         int | None, typer.Option(help="Number of tasks to use, from the first (default: all).")
     ] = None,
-    concurrency: Concurrency = 8,
-    rpm: RequestsAMinute = None,
-    tpm: TokensAMinute = None,
-    price: Price = None,
-    max_cost: MaxCost = None,
-    timeout: Timeout = 120.0,
-    retries: Retries = 5,
-    keep_failures: KeepFailures = False,
-    batch: Batch = False,
-    dry_run: DryRun = False,
+    requests: Requests,
 ) -> None:
     """Let a model rate. Its ratings are marked as a model's and are never pooled with others.
 
@@ -217,24 +173,12 @@ def ask(
             assignment=assignment,
             benchmark=benchmark,
             dataset=dataset,
-            base_url=base_url,
             model_name=model_name,
             samples=samples,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            concurrency=concurrency,
             limit=limit,
-            rpm=rpm,
-            tpm=tpm,
-            price=None if price is None else read_price(price),
-            max_cost=max_cost,
-            timeout=timeout,
-            retries=retries,
-            keep_failures=keep_failures,
-            batch=batch,
-            dry_run=dry_run,
+            **requests.arguments(),
         )
-    if not dry_run:
+    if not requests.dry_run:
         typer.echo(path)
 
 
@@ -264,6 +208,6 @@ def _replicates(texts: list[str]) -> int | dict[str, int]:
         known = number.isascii() and number.isdigit() and len(number) < 5
         if not known or group in found or bool(equals) != bool(group) or (not group and texts[1:]):
             remedy = "write a number, or GROUP=NUMBER once for each group"
-            raise InputError([Problem("--replicates", f"{text!r} is not valid", remedy)])
+            raise input_error("--replicates", f"{text!r} is not valid", remedy)
         found[group] = int(number)
     return found.get("", found)

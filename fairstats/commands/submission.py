@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem
-from fairstats.commands._options import (
-    Benchmarks,
-    Pairs,
-    Paths,
-    load_given,
-    typed_pairs,
-)
+from fairstats._lib.problems import input_error
+from fairstats.commands._options import Benchmarks, Pairs, Paths, load_given, typed_pairs
 from fairstats.commands._shared import print_problems, read_trusted, says_what_is_wrong
 
 if TYPE_CHECKING:
@@ -111,8 +105,7 @@ def _day(option: str, text: str | None) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        remedy = "write it like 2026-11-21"
-        raise InputError([Problem(option, "is not a date", remedy, value=text)]) from None
+        raise input_error(option, "is not a date", "write it like 2026-11-21", value=text) from None
 
 
 def _number(text: str) -> str | int | float:
@@ -170,8 +163,7 @@ def check(
         options = trusted.arguments
     if board is not None:
         if against:
-            message = "and --against exclude each other"
-            raise InputError([Problem("--board", message, "give one of them")])
+            raise input_error("--board", "and --against exclude each other", "give one of them")
         present, known = present_answers(board), board_benchmarks(board, known)
         options["accepted"] = accepted_names(board)
         options["submitters"] = submitters_of(board)

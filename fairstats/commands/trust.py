@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairstats._lib.formatting import listed
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.problems import InputError, Problem, input_error, printable, refuse
 from fairstats.answers import MEMORY_LIMIT
-from fairstats.commands._options import (
-    AsCsv,
-    AsJson,
-    Benchmarks,
-    EngineName,
-    MemoryLimit,
-    Paths,
-    load_given,
-)
+from fairstats.commands._options import Benchmarks, EngineName, MemoryLimit, Paths, load_given
 from fairstats.commands._shared import (
+    AsJson,
+    Output,
     print_problems,
     print_table,
     read_trusted,
@@ -77,7 +71,6 @@ def verify(
 
     For the PDF of an audit report, also check its signature.
     """
-    from fairstats._lib.problems import InputError, Problem
 
     if path.suffix.lower() == ".pdf" and not path.is_dir():
         about_sites = {"--expect": expect, "--after": after, "--attest": attest, "--key": key}
@@ -85,12 +78,11 @@ def verify(
         return
     if release is not None:
         message, remedy = f"{path} is not a PDF", "give the PDF of an audit report, or no --release"
-        raise InputError([Problem("--release", message, remedy)])
+        raise input_error("--release", message, remedy)
     from fairstats.publishing.verify import verify as verify_releases
 
     if attest != (key is not None):
-        message, remedy = "need each other", "give both, or neither"
-        raise InputError([Problem("--attest and --key", message, remedy)])
+        raise input_error("--attest and --key", "need each other", "give both, or neither")
     signed = None
     if key is not None:
         from fairstats.publishing.sign_site import verify_and_attest
@@ -134,8 +126,7 @@ def _verified_report(
         message = "give the release that it was made from: --release site/v/NAME"
         problems.append(Problem(str(path), "is checked against a release", message))
         raise InputError(problems)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     from fairstats.publishing.verify_report import verify_report
 
     return verify_report(path, release, trust=trust or (), pages=pages)
@@ -166,6 +157,7 @@ _COLUMNS = ["model", "strategy", "check", "value", "reference", "p_adjusted", "f
 @says_what_is_wrong
 def screen(
     paths: Paths,
+    *,
     against: Annotated[
         list[Path] | None,
         typer.Option(
@@ -176,8 +168,7 @@ def screen(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write the table to, as CSV, JSON and Markdown.")
     ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
     benchmark: Benchmarks = None,
     engine: EngineName = "pandas",
     memory_limit: MemoryLimit = MEMORY_LIMIT,
@@ -202,7 +193,7 @@ def screen(
     if out is not None:
         for path in write_screening(found, out):
             typer.echo(path, err=True)
-    print_table(table, as_json=as_json, as_csv=as_csv, show=_print_flagged)
+    print_table(table, output, _print_flagged)
     typer.echo(count_flags(table), err=True)
     if len(found.blocked):
         raise typer.Exit(1)
@@ -279,7 +270,7 @@ def attestations(
         entries_of(add_attestations(site, files or ())),
         columns=["kind", "release", "keyid", "created", "path"],
     )
-    print_table(found, as_json=as_json, as_csv=False)
+    print_table(found, Output(as_json))
 
 
 @commands.command()
@@ -338,16 +329,14 @@ def check_table(
 def _named(option: str) -> tuple[str, str]:
     key, equals, metric = option.rpartition("=")
     if not equals or not key or not metric:
-        raise InputError(
-            [Problem("--column", f"{option!r} is not KEY=METRIC", "write e.g. --column Gap=ad")]
-        )
+        raise input_error("--column", f"{option!r} is not KEY=METRIC", "write e.g. --column Gap=ad")
     return key, metric
 
 
 def _print(checked: CheckedTable) -> None:
     frame = checked.to_frame()[["row", "label", "n", "verdict", "note"]]
     frame = frame.assign(label=frame["label"].map(printable))
-    print_table(frame, as_json=False, as_csv=False)
+    print_table(frame)
     counts = frame["verdict"].value_counts(sort=False)
     typer.echo(", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
     for line in checked.power_lines():

@@ -9,17 +9,8 @@ import typer
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import printable
-from fairstats.commands._options import (
-    Alpha,
-    AsCsv,
-    AsJson,
-    DryRun,
-    KeepFailures,
-    Limit,
-    check_alpha,
-    stoppable,
-)
-from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+from fairstats.commands._options import Alpha, DryRun, KeepFailures, Limit, Raters, stoppable
+from fairstats.commands._shared import Output, plugin, print_table, says_what_is_wrong
 
 commands = typer.Typer(
     no_args_is_help=True, help="Build variants of benchmark items and audit them."
@@ -102,7 +93,6 @@ def audit(
     """Audit the variants of a benchmark: leakage, added text, content, duplicates, selection."""
     from fairstats.report.vignettes.page import report_vignettes
 
-    check_alpha(alpha)
     written = report_vignettes(
         items,
         out=out,
@@ -149,7 +139,7 @@ def run(
     if built is None:
         return
     if built.triggered is not None and not built.triggered.empty:
-        print_table(built.triggered, as_json=False, as_csv=False)
+        print_table(built.triggered)
     typer.echo(built.summary.splitlines()[-1], err=True)
     typer.echo(built.path)
 
@@ -163,13 +153,7 @@ Seed = Annotated[int, typer.Option(help="Random seed. The same seed gives the sa
 @says_what_is_wrong
 def assign(
     folder: Folder,
-    raters: Annotated[
-        Path,
-        typer.Option(
-            help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
-            "they are published with the ratings."
-        ),
-    ],
+    raters: Raters,
     rubric: Annotated[
         str, typer.Option(help="A built-in rubric for single texts, or a .toml file.")
     ] = "vignette_review",
@@ -211,6 +195,7 @@ def import_review(
 @says_what_is_wrong
 def consensus(
     folder: Folder,
+    *,
     raters: Annotated[
         Path | None,
         typer.Option(
@@ -224,15 +209,14 @@ def consensus(
         bool, typer.Option("--dry-run", help="Show the state of the review. Assign no variants.")
     ] = False,
     seed: Seed = 1,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    output: Output,
 ) -> None:
     """Assign disputed and edited variants again, and show the decisions made so far."""
     from fairstats.vignettes.review.assigning import next_round
 
     found = next_round(folder, raters=raters, incomplete=incomplete, seed=seed, dry_run=dry_run)
     _say(found.notes)
-    print_table(found.decisions, as_json=as_json, as_csv=as_csv, show=_show_decisions)
+    print_table(found.decisions, output, _show_decisions)
     if found.assigned is not None:
         _say_assigned(found.assigned)
 

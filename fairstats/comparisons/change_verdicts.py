@@ -69,15 +69,8 @@ def judge_changes(
 ) -> pd.DataFrame:
     """Adjust the p-values of changes over their family, and give each pair its verdict.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows from `fairstats.comparisons.compare.changes`, with a column ``family`` that names the
-        rows to adjust together.
-    alpha : float
-        The level of the verdicts.
-    adjust : {"holm", "hommel", "bh", "by"}
-        The procedure.
+    The rows of the table are those of `fairstats.comparisons.compare.changes_of`, with a column
+    ``family`` that names those to adjust together.
 
     Returns
     -------

@@ -241,22 +241,17 @@ def changes_of(
     units = ""
     if benchmark.cluster is not None:
         units = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
-    voted = [
-        f"{name} answers: {VOTED}"
-        for name, side in zip(("old", "new"), sides, strict=True)
-        if votes_among([side.unit["strategy"]])
-    ]
-    counted = [count_grid(side.grid) for side in sides]
-    voted += [
-        f"{name} answers: {note}"
-        for name, side, of in zip(("old", "new"), sides, counted, strict=True)
-        if (note := of.once(cautions)[side.place])
-    ]
     no_verdict = why_no_verdict(sides, questions, flips)
-    for name, side, of in zip(("old", "new"), sides, counted, strict=True):
-        own = (of.unit == side.place) & ~of.pooled & ~of.untested
-        if unequal_samples(of)[own].any():
+    notes, guessing = [], {}
+    for name, side in zip(("old", "new"), sides, strict=True):
+        counted = count_grid(side.grid)
+        voted = VOTED if votes_among([side.unit["strategy"]]) else ""
+        for note in filter(None, (voted, counted.once(cautions)[side.place])):
+            notes.append(f"{name} answers: {note}")
+        own = (counted.unit == side.place) & ~counted.pooled & ~counted.untested
+        if unequal_samples(counted)[own].any():
             no_verdict = no_verdict or f"{name} answers: {UNEQUAL_SAMPLES}"
+        guessing[f"guessing_{name}"] = why_uninformative(counted)[side.place]
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
@@ -266,14 +261,13 @@ def changes_of(
         strategy=_joined(old, new, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
-        method_note="; ".join(filter(None, [questions, items, flips, units, settings, *voted])),
+        method_note="; ".join(filter(None, [questions, items, flips, units, settings, *notes])),
         no_verdict=no_verdict,
         judged=policy != "bounds",
     )
     table = table.merge(change_ranges(compared), on=[*PAIR, "metric"], how="left")
     table["p_worst"] = worst_p_values(table, compared, n_resamples, rng)
-    guessing = (why_uninformative(of)[side.place] for side, of in zip(sides, counted, strict=True))
-    return table.assign(**dict(zip(("guessing_old", "guessing_new"), guessing, strict=True)))
+    return table.assign(**guessing)
 
 
 def _rows(
@@ -329,14 +323,7 @@ def comparisons_of(
 ) -> pd.DataFrame:
     """Compute every comparison that the answers of a release allow.
 
-    Parameters
-    ----------
-    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers.
-    missing, alpha, benchmarks
-        As in `compare`.
-    successors : mapping
-        The older model of each newer one.
+    `successors` has the older model of each newer one.
 
     Returns
     -------
@@ -375,17 +362,7 @@ def judged_comparisons(
 ) -> pd.DataFrame:
     """Compare pairs of answer sets, and adjust their p-values over the declared families.
 
-    Parameters
-    ----------
-    pairs : iterable of (kind, old, new)
-        Pairs of answer sets, and the kind of their comparison.
-    missing, alpha
-        As in `compare`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `RELEASE_COMPARISON_COLUMNS`.
+    Each pair is (kind, old, new).
     """
     tables = [compared(kind, old, new, missing, alpha) for kind, old, new in pairs]
     if not tables:

@@ -145,22 +145,10 @@ def sums_of(
 def completed_sums(tallies: IntArray, figure: Figure, *, favourable: bool) -> IntArray:
     """Complete a model's missing answers in its favour, or against it.
 
-    Parameters
-    ----------
-    tallies : ndarray of int, shape (items, pairs, 9)
-        The `TALLIES` of each item and pair of groups.
-    figure : callable
-        The figure to complete for, of `fairstats.comparisons.model_differences`: a high accuracy or
-        CFR is good, and so is a low AD.
-    favourable : bool
-        Whether to complete in the model's favour.
-
-    Returns
-    -------
-    ndarray of int, shape (items, pairs, 6)
-        The sums of `Figure`. For AD, every missing answer moves the signed difference in the same
-        direction, towards 0 if favourable. If the difference would pass 0, the smallest AD is 0, at
-        an intermediate completion.
+    Given the `TALLIES`, (items, pairs, 9), return the sums of `Figure`, (items, pairs, 6). A high
+    accuracy or CFR is good, and so is a low AD. For AD, every missing answer moves the signed
+    difference in the same direction, towards 0 if favourable. If the difference would pass 0, the
+    smallest AD is 0, at an intermediate completion.
     """
     t = _named(tallies)
     sum_a, sum_b, same = t["sum_a"], t["sum_b"], t["same"]

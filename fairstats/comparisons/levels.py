@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,9 +13,10 @@ import pandas as pd
 
 from fairstats._lib.formatting import align, counted, decimal, draw_intervals, listed, scientific
 from fairstats._lib.problems import InputError, Problem, parameter, printable
+from fairstats._lib.result_objects import Estimate
 from fairstats.inference._checks import check_alpha, check_choice, check_numbers
 from fairstats.inference.clustered_answers import flip_test
-from fairstats.inference.differences import difference_interval, mean_difference
+from fairstats.inference.differences import MeanDifference, difference_interval, mean_difference
 from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
@@ -235,34 +236,28 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
 def _level_table(scored: ScoredItems, alpha: float) -> pd.DataFrame:
     items, rows = scored.items(), []
     for level in scored.levels:
-        values = items[level].dropna().to_numpy()
-        row = {"level": level, "ci_level": 1 - alpha, "n": len(values)}
-        row["n_missing"] = len(items) - len(values)
-        if scored.clusters is not None and scored.limits is not None:
-            own = items[level].dropna().groupby(scored.clusters)
-            sums, sizes = own.sum(), own.size()
-            found: Any = unit_mean(sums, sizes, limits=scored.limits, alpha=alpha)
-            low, high, method = float(found.ci_low), float(found.ci_high), found.method
-        elif scored.limits is None:
-            found = mean_difference(values, alpha=alpha)
-            low, high, method = found.ci_low, found.ci_high, found.method
-        else:
-            low, high, method = _bounded(values, scored, alpha)
-        mean = float(values.mean()) if len(values) else np.nan
-        rows.append(row | {"estimate": mean, "ci_low": low, "ci_high": high, "method": method})
+        values = items[level].dropna()
+        found = _mean(values, scored, alpha)
+        row = {"level": level, "n": len(values), "n_missing": len(items) - len(values)}
+        row |= {"estimate": values.mean(), "ci_low": found.ci_low, "ci_high": found.ci_high}
+        rows.append(row | {"ci_level": 1 - alpha, "method": found.method})
     return pd.DataFrame(rows)[list(LEVEL_COLUMNS)]
 
 
-def _bounded(values: Any, scored: ScoredItems, alpha: float) -> tuple[float, float, str]:
-    assert scored.limits is not None
-    least, most = scored.limits
+def _mean(values: pd.Series, scored: ScoredItems, alpha: float) -> Estimate | MeanDifference:
+    """Return the mean of items' scores with its interval."""
+    if scored.limits is None:
+        return mean_difference(values, alpha=alpha)
+    if scored.clusters is not None:
+        units = values.groupby(scored.clusters)
+        return unit_mean(units.sum(), units.size(), limits=scored.limits, alpha=alpha)
     if scored.is_binary:
-        limits = wilson(int(values.sum()), len(values), alpha=alpha)
-        return float(limits.ci_low), float(limits.ci_high), "wilson"
+        return wilson(int(values.sum()), len(values), alpha=alpha)
+    least, most = scored.limits
     span = most - least
     found = bounded_mean_interval(np.clip((values - least) / span, 0, 1), alpha=alpha)
-    low, high = float(found.ci_low), float(found.ci_high)
-    return least + span * low, least + span * high, str(found.method)
+    low, high = (least + span * limit for limit in found.ci)
+    return replace(found, ci_low=low, ci_high=high)
 
 
 @dataclass(frozen=True, repr=False)

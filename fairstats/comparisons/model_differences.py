@@ -21,7 +21,7 @@ from fairstats.inference.clustered_answers import (
     flip_test,
     sign_flip_test,
 )
-from fairstats.inference.unit_means import GroupSums, contrast
+from fairstats.inference.unit_means import GroupSums, contrasts
 
 IntArray = npt.NDArray[np.int64]
 #: The sums of a pair's answers from which figures are computed. Of levels and scores, "correct"
@@ -130,7 +130,7 @@ def model_difference(
     Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over unknown parameters;
     Berger (1982), Technometrics 24:295-300, for a union of hypotheses.
     """
-    both, furthest = np.stack([old, new]), _furthest(figure)
+    both, furthest = np.stack([old, new]), 2.0 if figure is signed else 1.0
     values = (float(figure(old.sum(axis=0))), float(figure(new.sum(axis=0))))
     if np.isnan(values).any():
         nothing = "none (a model has no answers for a group)"
@@ -165,18 +165,8 @@ def model_p_values(
 ) -> FloatArray:
     """Test the difference of every two models, as `model_difference`.
 
-    Parameters
-    ----------
-    models : array_like of int, shape (models, items, pairs, 6)
-        The sums of each model.
-    figure, n_resamples, rng, few_units
-        As in `model_difference`.
-
-    Returns
-    -------
-    ndarray
-        The p-values in the order of `itertools.combinations`; 1 if a model has no answer for a
-        group.
+    The sums have the shape (models, items, pairs, 6). The p-values are in the order of
+    `itertools.combinations`, and 1 if a model has no answer for a group.
     """
     sums, resampling = np.asarray(models), Resampling(n_resamples, rng, few_units)
     if len(sums) < 2:
@@ -197,11 +187,6 @@ def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
     first = np.flatnonzero(is_first)
     many = np.diff(np.append(first, len(both)))
     return ordered[first].reshape(len(first), 2, size, len(SUMS)), many
-
-
-def _furthest(figure: Figure) -> float:
-    """Return the largest possible difference of two models."""
-    return 2.0 if figure is signed else 1.0
 
 
 def accuracy(sums: IntArray) -> FloatArray:
@@ -273,7 +258,7 @@ def item_interval(
         for pair in range(cells.shape[2])
         for place, weight in _means(figure, sign)
     ]
-    found = contrast(groups, (0.0, 1.0), alpha)
+    found = contrasts([groups], (0.0, 1.0), alpha)[0]
     return float(found.ci_low), float(found.ci_high), str(found.method)
 
 
@@ -641,7 +626,8 @@ def _sign_evidence(models: IntArray, few: bool) -> FloatArray:
     difference of the groups' answers.
     """
     a, b = rates(models.sum(axis=1))
-    change = _paired_change(models)
+    # Each item's n10 − n01, for items with equally many answers of both groups.
+    change = np.where(models[..., 1] == models[..., 3], models[..., 0] - models[..., 2], 0)
     p_values = [
         _flipped(steps, counts, few, "exact").p_value / 2
         for steps, counts in _counts_of_changes(np.moveaxis(change, 1, 2).reshape(a.size, -1))
@@ -651,20 +637,15 @@ def _sign_evidence(models: IntArray, few: bool) -> FloatArray:
     return one_sided * np.where(a > b, 1, -1)
 
 
-def _paired_change(sums: IntArray) -> IntArray:
-    """Return each item's n10 − n01, for items with equally many answers of both groups."""
-    return np.where(sums[..., 1] == sums[..., 3], sums[..., 0] - sums[..., 2], 0)
-
-
 def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
     """Return simultaneous limits of each difference, of shape (2, pairs, 2)."""
     size = cells.shape[2]
-    limits = np.empty((2, size, 2))
-    for model, pair in np.ndindex(2, size):
-        sides = [(_group(cells, many, model, pair, at), sign) for at, sign in _means(signed, 1)]
-        own = contrast(sides, (0.0, 1.0), error / (2 * size))
-        limits[model, pair] = [float(own.ci_low), float(own.ci_high)]
-    return limits
+    sides = [
+        [(_group(cells, many, model, pair, at), sign) for at, sign in _means(signed, 1)]
+        for model, pair in np.ndindex(2, size)
+    ]
+    found = contrasts(sides, (0.0, 1.0), error / (2 * size))
+    return np.array([one.ci for one in found]).reshape(2, size, 2)
 
 
 def _turned(cells: IntArray, signs: IntArray) -> IntArray:

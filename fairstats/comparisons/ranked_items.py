@@ -74,21 +74,7 @@ class RankItems:
 def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: float) -> RankItems:
     """Find the items that all models of a board were asked, and the models that may be ranked.
 
-    Parameters
-    ----------
-    grid : Grid
-        The answers, with the items' names. Its benchmark declares the pairs, and which models are
-        ranked.
-    outcomes : Outcomes
-        The outcomes of the same answer sets.
-    units : array_like of int
-        The answer sets of one benchmark version and strategy.
-    alpha : float
-        As in `fairstats.estimates.eligibility.why_unranked`.
-
-    Returns
-    -------
-    RankItems
+    The items are those of the answer sets `units`, of one benchmark version and strategy.
 
     Raises
     ------

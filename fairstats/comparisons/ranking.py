@@ -249,11 +249,6 @@ def rank_boards(
 ) -> Ranking:
     """Compare the models of each benchmark version and strategy in pairs, and rank them.
 
-    Parameters
-    ----------
-    answers, metric, missing, alpha, adjust, benchmarks
-        As in `rank_models`.
-
     Returns
     -------
     Ranking
@@ -263,10 +258,6 @@ def rank_boards(
     ------
     InputError, ValueError
         As `rank_models`.
-
-    References
-    ----------
-    Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91:476-518.
 
     Examples
     --------
@@ -393,7 +384,8 @@ def rank_board(
         tallies = items.tallies(model)
         samples[model] = int(tallies[..., _N].max(initial=1))
         estimates[model], totals[model] = estimate_of(tallies[items.common]), tallies.sum(axis=0)
-        notes[model] = "; ".join(filter(None, (items.notes[model], _missing_note(tallies))))
+        lacking = "missing answers count against the model" * bool(lacking_pairs(tallies).any())
+        notes[model] = "; ".join(filter(None, (items.notes[model], lacking)))
         del tallies
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
     # A single model is the first of one, whatever its answers are.
@@ -508,8 +500,3 @@ def _bounds(totals: Sequence[IntArray], figure: Figure) -> tuple[FloatArray, Flo
         for side in (0, 1)
     )
     return low, high
-
-
-def _missing_note(tallies: IntArray) -> str:
-    lacking = lacking_pairs(tallies).any()
-    return "missing answers count against the model" if lacking else ""

@@ -56,15 +56,7 @@ class _File(Table):
 def read_overruled(path: str | os.PathLike[str]) -> dict[str, str]:
     """Return the models of a file whose answers are published although screening blocks them.
 
-    Parameters
-    ----------
-    path : path
-        A TOML file as of `read_successors`, with a table ``[overrule]``.
-
-    Returns
-    -------
-    dict of str to str
-        The reason for each model.
+    The file is that of `read_successors`, with a reason for each model in a table ``[overrule]``.
 
     Raises
     ------
@@ -79,18 +71,10 @@ def _declared_in(path: str | os.PathLike[str]) -> _File:
 
 
 def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read a file that declares successors.
+    """Return the older model of each newer one, as a file declares them.
 
-    Parameters
-    ----------
-    path : path
-        A TOML file with one table per newer model, e.g. ``[models."GPT-5"]`` with
-        ``successor_of = "GPT-4.1"``.
-
-    Returns
-    -------
-    dict of str to str
-        The older model of each newer one.
+    It is a TOML file with one table per newer model, e.g. ``[models."GPT-5"]`` with ``successor_of
+    = "GPT-4.1"``.
 
     Raises
     ------
@@ -108,17 +92,7 @@ def facts_of_models(
 ) -> dict[str, dict[str, str | bool]]:
     """Return the declared facts about the models of a release.
 
-    Parameters
-    ----------
-    models, earlier : collection of str
-        As for `successors_of`.
-    path : path
-        A TOML file as of `read_successors`, with any of `FACTS` in the table of a model.
-
-    Returns
-    -------
-    dict of str to dict
-        The facts of each model of the release with any, by their keys.
+    They are those of `FACTS` in the table of a model, in a file as of `read_successors`.
 
     Raises
     ------
@@ -163,22 +137,9 @@ def successors_of(
     benchmarks: Collection[str],
     path: str | os.PathLike[str] | None = None,
 ) -> dict[str, str]:
-    """Return the successors among the models of a release.
+    """Return the older model of each newer one in a release; it may be in an earlier release.
 
-    Parameters
-    ----------
-    models, earlier : collection of str
-        The models of the release and those of earlier releases.
-    benchmarks : collection of str
-        The benchmarks of the release. Some have known successors.
-    path : path, optional
-        The publisher's file, which goes before what is known.
-
-    Returns
-    -------
-    dict of str to str
-        The older model of each newer one in this release. The older one may be in an earlier
-        release.
+    Some benchmarks have known successors. The publisher's file goes before what is known.
 
     Raises
     ------
@@ -229,13 +190,7 @@ def _refuse_cycles(
         if newer in predecessors(older, newer):
             message = "makes the model a successor of itself"
             remedy = "name the version before it, or remove the line"
-            problems.append(_problem(path, newer, older[newer], message, remedy))
+            column, value = f"models.{newer}.successor_of", older[newer]
+            problems.append(Problem(str(path), message, remedy, column=column, value=value))
     if problems:
         raise InputError(problems)
-
-
-def _problem(
-    path: str | os.PathLike[str], newer: str, older: str, message: str, remedy: str
-) -> Problem:
-    column = f"models.{newer}.successor_of"
-    return Problem(str(path), message, remedy, column=column, value=older)

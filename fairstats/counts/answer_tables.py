@@ -94,12 +94,7 @@ def letters_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFram
     Some letter is far more frequent in the answers than in the keys if a model guesses, or if a
     parser reads the article "a" as an answer.
 
-    Parameters
-    ----------
-    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers. Letters are counted the same under every policy for missing answers.
-    benchmarks : mapping of str to Benchmark
-        The benchmarks by name.
+    Letters are counted the same under every policy for missing answers.
 
     Returns
     -------
@@ -109,11 +104,6 @@ def letters_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFram
         share of the group's answers, NaN if it has none; for missing answers it is the share of all
         that the group was asked. ``key_count`` and ``key_share`` count the keys of all that the
         group was asked, answered or not, once per sample.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.analyze`.
 
     Examples
     --------
@@ -274,13 +264,7 @@ def _changes(own: Grid, a: IntArray, b: IntArray, pattern: IntArray) -> Texts:
 def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """Return every counterfactual pair of a demographic attribute with two different letters.
 
-    Parameters
-    ----------
-    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers. A pair with a missing answer has no row under any policy, since its change is
-        unknown.
-    benchmarks : mapping of str to Benchmark
-        The benchmarks by name.
+    A pair with a missing answer has no row under any policy, since its change is unknown.
 
     Returns
     -------
@@ -289,11 +273,6 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
         the effect of the flip: `ONLY_A`, `ONLY_B` (group b's letter is the key) or `BOTH_WRONG`.
         The first two are the n10 and n01 of McNemar's test. For decisions it is which answer is
         favourable, and for levels and scores which is higher.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.analyze`.
 
     Examples
     --------
@@ -318,19 +297,11 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
 
 
 def flipping_items(flips: pd.DataFrame) -> pd.DataFrame:
-    """Return the items of each unit that flip, with the most affected items first.
+    """Return the items in the table from `flips_of`, `FLIPPING_COLUMNS`.
 
-    Parameters
-    ----------
-    flips : pandas.DataFrame
-        From `flips_of`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `FLIPPING_COLUMNS`: ``pairs`` is the number of pairs of groups for which the item flips in
-        at least one sample. ``flips`` is the number of flips over all pairs and samples. Rows are
-        sorted by unit, then by most pairs, most flips and item name.
+    ``pairs`` is the number of pairs of groups for which the item flips in at least one sample.
+    ``flips`` is the number of flips over all pairs and samples. Rows are sorted by unit, then by
+    most pairs, most flips and item name.
     """
     items = [*UNIT_COLUMNS, "item_id"]
     pair = flips["attribute"].str.cat([flips["group_a"], flips["group_b"]], sep="\0")

@@ -266,11 +266,6 @@ def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
 
     Of choices, only these rows leave an engine, however many answers it holds. Agreement with a
     key, controls, crossed groups and clusters need each item.
-
-    Raises
-    ------
-    InputError
-        As `item_grid`.
     """
     named = benchmark.cluster or benchmark.controls
     crossed = any(one.crosses for one in benchmark.attributes.values())

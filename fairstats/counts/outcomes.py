@@ -258,45 +258,25 @@ def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcome
         groups = {name: own.joined() for name, own in groups.items()}
     several = (_most_samples(grid, groups) > 1) | (grid.benchmark.cluster is not None)
     everywhere = np.ones(len(several), dtype=bool)
-    parts = []
-    for (name, a, b), rows, cells in _patterns_of(grid, groups):
-        copies = _pooled_copies(grid, groups) if name == POOLED else groups[name].copies
-        alone = name != POOLED and not len(rows.cluster)
-        clustered = several if alone else everywhere
-        parts.append((name, a, b, rows, cells, copies, clustered))
-    units, clusters, start = [], {}, 0
-    for *_, rows, cells, _copies, clustered in parts:
+    empty, no_names = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
+    parts = [(empty, *[no_names] * 3, np.zeros((0, len(PATTERNS)), dtype=np.int64), empty)]
+    clusters, start = {}, 0
+    for pair, rows, cells in _patterns_of(grid, groups):
+        pooled = pair[0] == POOLED
+        clustered = everywhere if pooled or len(rows.cluster) else several
         # The answer sets that were asked, and their first rows.
-        own, first = np.unique(rows.unit, return_index=True)
+        unit, first = np.unique(rows.unit, return_index=True)
         stops = np.append(first[1:], len(rows.unit))
-        for place in np.flatnonzero(clustered[own]):
+        for place in np.flatnonzero(clustered[unit]):
             span = slice(first[place], stops[place])
             clusters[start + int(place)] = by_cluster(rows, span, cells[span])
-        units.append(own)
-        start += len(own)
-    sizes = [len(own) for own in units]
-    unit = np.concatenate(units) if units else np.zeros(0, dtype=np.int64)
-
-    def named(place: int) -> Texts:
-        return np.repeat(np.array([part[place] for part in parts], dtype=object), sizes)
-
-    patterns = [
-        sums_by_unit(rows.unit, cells * rows.many[:, None], len(grid.units))[own]
-        for (*_, rows, cells, _, _), own in zip(parts, units, strict=True)
-    ]
-    shared = [part[5][own] for part, own in zip(parts, units, strict=True)]
-    return Outcomes(
-        grid,
-        groups,
-        unit,
-        named(0),
-        named(1),
-        named(2),
-        np.concatenate(patterns) if patterns else np.zeros((0, len(PATTERNS)), dtype=np.int64),
-        np.concatenate(shared) if shared else np.zeros(0, dtype=np.int64),
-        clusters,
-        by_item or (lambda: grid),
-    )
+        start += len(unit)
+        names = [np.full(len(unit), name, dtype=object) for name in pair]
+        patterns = sums_by_unit(rows.unit, cells * rows.many[:, None], len(grid.units))[unit]
+        copies = _pooled_copies(grid, groups) if pooled else groups[pair[0]].copies
+        parts.append((unit, *names, patterns, copies[unit]))
+    found: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Outcomes(grid, groups, *found, *[clusters, by_item or (lambda: grid)])
 
 
 def by_cluster(rows: Grid, span: slice, table: IntArray) -> tuple[IntArray, IntArray]:

@@ -65,13 +65,6 @@ def different_settings(
 ) -> str:
     """Name the settings in which two answer sets differ; empty if none does.
 
-    Parameters
-    ----------
-    old, new : mapping of str to sequence of str
-        The `Settings.values` of each.
-    skip : sequence of str
-        Columns that are not compared.
-
     Examples
     --------
     >>> different_settings({"temperature": ["0.0"]}, {"temperature": ["0.0", "1.0"]})

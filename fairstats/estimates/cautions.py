@@ -27,15 +27,7 @@ def cautions(outcomes: Outcomes) -> Texts:
 
     No verdict is withheld: an honest model could be like this.
 
-    Parameters
-    ----------
-    outcomes : Outcomes
-        The outcomes of one benchmark.
-
-    Returns
-    -------
-    ndarray of str
-        Per answer set, a note without its full stop; empty if there is nothing to note.
+    The note of an answer set is without its full stop; empty if there is nothing to note.
 
     Notes
     -----

@@ -362,11 +362,8 @@ def _figures(
         return _published(check, judged, opened, counting)
     has_room = judged.clustered & (check.judged or bool(metric and metric.ends))
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
-    return {
-        key: {name: float(column[place]) for name, column in columns.items()}
-        | {"has_room": bool(has_room[place])}
-        for place, key in enumerate(keys)
-    }
+    rows = pd.DataFrame(columns | {"has_room": has_room}).to_dict("records")
+    return dict(zip(keys, rows, strict=True))
 
 
 # Their extremes are not at the extreme completions.
@@ -438,8 +435,8 @@ def _published(
         remedy = "use a metric of `fairstats analyze`"
         raise InputError([Problem(side, message, remedy, value=check.metric)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
-    is_open, found = judged.completions.is_open, {}
-    units, metric = judged.parts[0].units, METRICS[check.metric]
+    units, ends = judged.parts[0].units, METRICS[check.metric].ends
+    keys, least, is_open = [], [], []
     for row in table.to_dict("records"):
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
         sides = (row["group_a"], row["group_b"])
@@ -447,16 +444,15 @@ def _published(
         here = (outcomes.unit == unit) & (outcomes.attribute == row["attribute"])
         if pair[0] is not None:
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
-        estimate, low, high = (np.array([row[n]]) for n in ("estimate", "ci_low", "ci_high"))
-        least = units[here].min(initial=np.inf)
-        room: dict[str, Any] = {"units": least, "ends": metric.ends, "alpha": 2 * judged.alpha}
-        inner = with_room(estimate, low, high, **room)
-        outer = inner if not is_open[here].any() else (inner[0] * np.nan, inner[1] * np.nan)
-        columns = _columns(check, estimate, inner, outer)
-        key = (unit, row["attribute"], pair[0], pair[1])
-        found[key] = {name: float(column[0]) for name, column in columns.items()}
-        found[key]["has_room"] = bool(np.isfinite(least) and metric.ends)
-    return found
+        keys.append((unit, row["attribute"], pair[0], pair[1]))
+        least.append(units[here].min(initial=np.inf))
+        is_open.append(judged.completions.is_open[here].any())
+    estimate, low, high = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64).T
+    inner = with_room(estimate, low, high, units=least, ends=ends, alpha=2 * judged.alpha)
+    outer = np.where(is_open, np.nan, inner[0]), np.where(is_open, np.nan, inner[1])
+    has_room = np.isfinite(least) & bool(ends)
+    rows = pd.DataFrame(_columns(check, estimate, inner, outer) | {"has_room": has_room})
+    return dict(zip(keys, rows.to_dict("records"), strict=True))
 
 
 def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]:

@@ -29,19 +29,7 @@ def joint_pvalues(
 ) -> dict[Pair, float]:
     """Compute step-down max-T p-values of the demographic pairs, and of the pooled ones.
 
-    Parameters
-    ----------
-    opened
-        From `fairstats.answers.engine_frames.open_answers`.
-    missing : str, optional
-        The policy for missing answers; by default each benchmark's.
-    n_resamples, rng
-        The flips, see `max_t`.
-
-    Returns
-    -------
-    dict of (str, ...) to float
-        Adjusted p-values by `PAIR_COLUMNS`; each family is adjusted separately.
+    They are by `PAIR_COLUMNS`; each family is adjusted separately.
 
     Raises
     ------

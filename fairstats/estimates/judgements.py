@@ -307,20 +307,9 @@ class Judgements:
     ) -> npt.NDArray[np.str_]:
         """Return the verdict that holds for the answers and every completion of missing ones.
 
-        Parameters
-        ----------
-        p_adjusted, p_highest : array_like of float, optional
-            The adjusted p-values, and the highest over all completions; by default as published.
-        inner : (array_like, array_like), optional
-            The limits of the 1 − 2 alpha interval.
-        margin : array_like of float, optional
-            The equivalence margin.
-
-        Returns
-        -------
-        ndarray of str
-            See `fairstats.inference.verdict.verdict`, for all pairs in the last dimension. A
-            guessing model is never called equivalent. Pairs that are not `judged` have one too.
+        What is not given is as published: the adjusted p-values, the highest over all completions,
+        the limits of the 1 − 2 alpha interval and the margin. Pairs are in the last dimension;
+        those that are not `judged` have a verdict too. A guessing model is never called equivalent.
         """
         p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
         highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
@@ -434,20 +423,7 @@ def judge(
 ) -> Judgements:
     """Test and judge every pair of all benchmarks under a policy.
 
-    Parameters
-    ----------
-    counted : iterable of Outcomes
-        The outcomes of each benchmark.
-    missing : {"available", "complete", "incorrect", "bounds"}, optional
-        The policy; by default each benchmark's.
-    alpha, adjust, joint
-        As in `Judgements`.
-    margin : float, optional
-        The equivalence margin; by default each benchmark's.
-
-    Returns
-    -------
-    Judgements
+    The margin and the policy are each benchmark's unless given.
     """
     tested, bounds, margins = [], [], []
     every = list(counted)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -18,7 +16,7 @@ from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import item_grid
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers
 from fairstats.inference._checks import LEAST_P, check_alpha, check_choice
-from fairstats.inference.logistic import separating_direction
+from fairstats.inference.logistic import clustered_fit, separating_direction, standardised
 
 #: Columns that identify a variant: covariates with these columns describe variants, not items.
 VARIANT_COLUMNS = ("item_id", "attribute", "group")
@@ -45,7 +43,7 @@ REGRESSION_COLUMNS = (
     "missing",
     "method_note",
 )
-# Estimates and influences below it are rounding errors, also those of the iteration.
+# Smaller estimates are rounding error, also that of the iteration.
 _ROUNDING = 1e-6
 
 
@@ -127,8 +125,8 @@ def gee_logistic(
     Liang & Zeger (1986), Biometrika 73:13-22; Kauermann & Carroll (2001), JASA 96:1387-1396;
     Pustejovsky & Tipton (2018), Journal of Business & Economic Statistics 36:672-683, for the
     degrees of freedom; Albert & Anderson (1984), Biometrika 71:1-10, for separation. Estimates are
-    computed by `statsmodels.api.GEE` and checked against R's geepack, errors against their formula
-    (tests/r/gee.R).
+    those of an ordinary logistic regression. They are checked against R's geepack, errors against
+    their formula (tests/r/gee.R).
 
     Examples
     --------
@@ -264,137 +262,40 @@ def _answer_rows(
     return pd.concat(sides).sort_values(["item_id", "group"], ignore_index=True, kind="stable")
 
 
-@dataclass(frozen=True)
-class GeeFit:
-    """Logistic regression by generalised estimating equations, or the reason for its absence.
-
-    Attributes
-    ----------
-    terms : tuple of str
-        The intercept, then the columns of the data except item_id, unit and correct.
-    params : ndarray, shape (terms,)
-        Log odds, NaN without a fit.
-    influence : ndarray, shape (units, terms)
-        Each unit's linearised contribution to the estimates, corrected for few units, in the order
-        of the units' names. Its cross product is the robust covariance. NaN for a term that one
-        unit decides alone.
-    freedom : ndarray, shape (terms,)
-        Degrees of freedom of the variances.
-    reason : str
-        The reason why there is no fit; empty if there is one.
-    """
-
-    terms: tuple[str, ...]
-    params: FloatArray
-    influence: FloatArray
-    freedom: FloatArray
-    reason: str = ""
-
-    @property
-    def covariance(self) -> FloatArray:
-        """Return the robust covariance of the estimates, with units as clusters."""
-        return self.influence.T @ self.influence
-
-
-def fit_gee(data: pd.DataFrame) -> GeeFit:
-    """Fit ``correct`` on the other columns (item_id aside), with units as clusters."""
-    import statsmodels.api as sm
-
-    terms = ("intercept", *(name for name in data if name not in ("item_id", "unit", "correct")))
-    nothing = np.full(len(terms), np.nan)
-    reason = _without_fit(data, list(terms))
-    if reason:
-        return GeeFit(terms, nothing, nothing[None], nothing, reason)
-    design = np.column_stack([np.ones(len(data)), data[list(terms[1:])].to_numpy(dtype=float)])
-    # Centre and scale the columns. If not, the covariates' units, and the order of summation on a
-    # machine, would decide whether the fit converges.
-    spread = design.std(axis=0)
-    to_params = np.diag(1 / np.where(spread > 0, spread, 1.0))
-    to_params[0, 1:] = -(design[:, 1:].mean(axis=0) @ to_params[1:, 1:])
-    design = design @ to_params
-    correct = data["correct"].to_numpy()
-    model = sm.GEE(
-        correct,
-        design,
-        groups=_units(data).to_numpy(),
-        family=sm.families.Binomial(),
-        cov_struct=sm.cov_struct.Independence(),
-    )
-    with warnings.catch_warnings():
-        # Near separation, fitted probabilities may reach 0 or 1 during iteration.
-        warnings.simplefilter("ignore")
-        result = model.fit(cov_type="robust")
-    if not (result.converged and np.isfinite(result.bse).all()):
-        reason = "no estimate: the fit did not converge"
-        return GeeFit(terms, nothing, nothing[None], nothing, reason)
-    chance = result.fittedvalues
-    weighted = design * (chance * (1 - chance))[:, None]
-    bread = np.linalg.inv(design.T @ weighted)
-    # In these coordinates, the units' shares in the information add up to the unit matrix.
-    root = np.linalg.cholesky(bread)
-    names, unit = np.unique(_units(data).to_numpy(), return_inverse=True)
-    scores = np.zeros((len(names), len(terms)))
-    shares = np.zeros((len(names), len(terms), len(terms)))
-    np.add.at(scores, unit, (design @ root) * (correct - chance)[:, None])
-    np.add.at(shares, unit, (design @ root)[:, :, None] * (weighted @ root)[:, None, :])
-    # CR2: residuals vary less the larger the unit's share, which is undone by (I − share)^(−1/2).
-    left, axes = np.linalg.eigh(np.eye(len(terms)) - shares)
-    undone = np.where(left > _ROUNDING, np.maximum(left, _ROUNDING) ** -0.5, 0.0)
-    adjusted = np.einsum("kij,kj,klj->kil", axes, undone, axes)
-    to_terms = to_params @ root
-    scores = np.einsum("kij,kj->ki", adjusted, scores)
-    params, influence = to_params @ result.params, scores @ to_terms.T
-    # Without residuals in a direction that a unit decides alone, its error is unknown.
-    along = np.abs(np.einsum("kij,ti->ktj", axes, to_terms)) * (left <= _ROUNDING)[:, None]
-    alone = along.max(axis=(0, 2)) > _ROUNDING * np.linalg.norm(to_terms, axis=1)
-    # If each item is as often right in both groups, what remains of the group is rounding error.
-    usual = np.sqrt(np.diag(to_params @ bread @ to_params.T))
-    same = (np.abs(influence).max(axis=0) < _ROUNDING * usual) & (np.abs(params) < _ROUNDING)
-    params, influence = np.where(same, 0.0, params), np.where(same, 0.0, influence)
-    freedom = _freedom(shares, adjusted @ to_terms.T)
-    return GeeFit(terms, params, np.where(alone, np.nan, influence), freedom)
-
-
-def _freedom(shares: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return Satterthwaite's degrees of freedom of each term's variance under the working model."""
-    # The covariance of units i and j is δ_ij own_i − part_i · part_j.
-    part = shares @ weights
-    own, square = (weights * part).sum(axis=1), (part**2).sum(axis=1)
-    crossed = np.einsum("kit,kjt->tij", part, part)
-    spread = (own**2 - 2 * own * square).sum(axis=0) + (crossed**2).sum(axis=(1, 2))
-    trace = (own - square).sum(axis=0)
-    return trace**2 / np.where(spread > 0, spread, np.nan)
-
-
-def _units(data: pd.DataFrame) -> pd.Series:
-    """Return the independent unit of each row: its declared cluster, or its item."""
-    return data["unit"] if "unit" in data else data["item_id"]
-
-
 def fit_rows(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
-    """Return the terms of `fit_gee` with their limits and tests."""
-    unit = "item" if _units(data).equals(data["item_id"]) else "cluster"
-    who = "items are clusters" if unit == "item" else "by declared cluster"
-    fit = fit_gee(data)
-    if fit.reason:
+    """Fit ``correct`` on the columns other than item_id, with ``unit`` as clusters, by terms."""
+    terms = ["intercept", *(name for name in data if name not in ("item_id", "unit", "correct"))]
+    given = np.column_stack([np.ones(len(data)), data[terms[1:]].to_numpy(dtype=float)])
+    design, back = standardised(given)
+    reason = _without_fit(data, design)
+    if not reason:
+        right = (data["correct"] == 1).to_numpy()
+        params, errors, freedom = clustered_fit(design, right, data["unit"], back)
+        reason = "no estimate: the fit did not converge" * bool(np.isnan(params).any())
+    if reason:
         return [
-            {"term": term, "method_note": fit.reason, "ci_method": "none", "test": "none"}
-            for term in fit.terms
+            {"term": term, "method_note": reason, "ci_method": "none", "test": "none"}
+            for term in terms
         ]
-    params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
-    known = errors > 0
-    half = scipy.stats.t.isf(alpha / 2, fit.freedom) * np.where(known, errors, np.nan)
     # If each item is as often right in both groups, the error and the estimate are 0.
+    same = (errors == 0) & (np.abs(params) < _ROUNDING)
+    params, errors = np.where(same, 0.0, params), np.where((errors == 0) & ~same, np.nan, errors)
+    unit = "item" if data["unit"].equals(data["item_id"]) else "cluster"
+    who = "items are clusters" if unit == "item" else "by declared cluster"
+    known = errors > 0
+    half = scipy.stats.t.isf(alpha / 2, freedom) * np.where(known, errors, np.nan)
     t = np.where(np.isnan(errors), np.nan, params / np.where(known, errors, 1.0))
-    p = np.where(errors == 0, 1.0, 2 * scipy.stats.t.sf(np.abs(t), fit.freedom))
+    p = np.where(same, 1.0, 2 * scipy.stats.t.sf(np.abs(t), freedom))
     limits = np.array([params - half, params, params + half])
     with np.errstate(over="ignore"):
         ratios = np.exp(limits)
     rows = []
-    for i, term in enumerate(fit.terms):
+    for i, term in enumerate(terms):
         note = f"{who}; working independence"
-        if np.isnan(errors[i]):
+        if np.isnan(freedom[i]):
             note += f"; no interval: the answers of one {unit} alone decide the estimate"
+        elif np.isnan(errors[i]):
+            note += f"; no interval: every {unit} has the same answers"
         elif not known[i]:
             note += "; no interval: each item is as often right in both groups"
         rows.append(
@@ -417,23 +318,18 @@ def fit_rows(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
+def _without_fit(data: pd.DataFrame, design: FloatArray) -> str:
     """Return why there is no finite estimate; empty if there may be one."""
     rates = data.groupby("group")["correct"].agg(["mean", "size"])
     if len(rates) < 2:
         return "a group has no answers"
-    design = data[terms[1:]].to_numpy(dtype=float)
-    # Scaled, so that neither rank nor separation depends on the covariates' units.
-    spread = design.std(axis=0)
-    scaled = (design - design.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    with_intercept = np.column_stack([np.ones(len(scaled)), scaled])
-    if separating_direction(with_intercept, (data["correct"] == 1).to_numpy()) is not None:
+    if separating_direction(design, (data["correct"] == 1).to_numpy()) is not None:
         if rates["mean"].isin([0, 1]).any():
             return "no finite estimate: a group's answers are all right or all wrong"
         return "no finite estimate: right and wrong are separated by the terms"
-    if _units(data).nunique() < 2:
+    if data["unit"].nunique() < 2:
         one = "item" if data["item_id"].nunique() < 2 else "cluster"
         return f"no standard error: there is only one {one}"
-    if np.linalg.matrix_rank(scaled) < design.shape[1]:
+    if np.linalg.matrix_rank(design) < design.shape[1]:
         return "no estimate: a covariate is constant, or follows from the others"
     return ""

@@ -96,21 +96,8 @@ def widest(
     each unit is at one of its two ends. For given values of the mean and its standard error, every
     unit takes the end that is farther from a common line. So only such completions are compared.
 
-    Parameters
-    ----------
-    for_b, for_a : ndarray of float, shape (units,)
-        The unit's part of the difference if its missing answers favour b, and if they favour a.
-    sizes : ndarray of float
-        The unit's part of the pairs.
-    many : ndarray of int
-        The number of such units; 1 where the ends differ, see `_one_by_one`.
-    z : float
-        The quantile of the normal distribution.
-
-    Returns
-    -------
-    list of ndarray of bool
-        Of the lowest limit and of the highest.
+    `for_b` and `for_a` are the unit's part of the difference if its missing answers favour b or a,
+    and `sizes` its part of the pairs. `many` is 1 where the ends differ, see `_one_by_one`.
     """
     total, square, units = float(many @ sizes), float(many @ sizes**2), int(many.sum())
     means = [float(many @ side) / total for side in (for_b, for_a)]

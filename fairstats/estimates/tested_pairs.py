@@ -406,16 +406,6 @@ def pair_bounds(patterns: npt.ArrayLike) -> dict[str, Range]:
     number but the set of values over all fill-ins. Every limit is attained by some fill-in, unless
     a docstring states an exception. With several samples of an item, a missing answer is in several
     pairs; CFR and the shares of the four outcomes may then not reach their limits.
-
-    Parameters
-    ----------
-    patterns : array_like, shape (..., 11)
-        The number of pairs with each of `PATTERNS`; at least one pair.
-
-    Returns
-    -------
-    dict of str to (ndarray, ndarray)
-        Lowest and highest value by metric.
     """
     cells = np.moveaxis(np.asarray(patterns, dtype=np.float64), -1, 0)
     c = dict(zip(PATTERNS, cells, strict=True)) | {"n": cells.sum(axis=0)}

@@ -79,20 +79,8 @@ _KEYWORDS = ("fairness", "bias", "medical question answering", "language models"
 def write_croissant(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write ``croissant.json``: the release's parquet files, their columns, and how they were made.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        The target folder.
-    options : Options
-        `url` is the address of the release. Without it, readers find the files only if
-        ``croissant.json`` is in the release's folder of downloads.
-
-    Returns
-    -------
-    list of Path
-        The file.
+    Without the address of the release in `options`, readers find the files only if it is in the
+    release's folder of downloads.
     """
     return [write_text(json_text(croissant(release, options.url)), folder / CROISSANT)]
 
@@ -317,12 +305,7 @@ def _data_type(kind: pyarrow.DataType, nulls: bool) -> str:
 def dataset_markup(release: Release, root: str = "") -> str:
     """Return a ``<script>`` element with the description of a release as JSON-LD.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    root : str
-        The path from the page to the release's folder, e.g. ``../``.
+    `root` is the path from the page to the release's folder, e.g. ``../``.
     """
     # A name that contains </script> must not end the element.
     text = json.dumps(dataset(release, root), ensure_ascii=False, indent=1)

@@ -73,19 +73,7 @@ _DETAILS = (
 def write_eee(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write a release as Every Eval Ever 0.3.0, with every answer as a sample.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        Gets ``data/<benchmark>/<developer>/<model>/<uuid>.json`` and ``<uuid>_samples.jsonl``.
-    options : Options
-        Not used.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    The files are ``data/<benchmark>/<developer>/<model>/<uuid>.json`` and ``<uuid>_samples.jsonl``.
     """
     written = []
     for one, own in answer_sets(release):
@@ -275,15 +263,6 @@ def _result_id(row: Mapping[Any, Any]) -> str:
 
 def _sample_lines(one: AnswerSet, answers: pd.DataFrame, evaluation_id: str) -> Iterator[str]:
     """Return a line of JSON for each answer.
-
-    Parameters
-    ----------
-    one : AnswerSet
-        The answer set.
-    answers : pandas.DataFrame
-        Its answers.
-    evaluation_id : str
-        The id of the aggregate record.
 
     Notes
     -----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairstats._lib.problems import InputError, Problem, keyword, parameter
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, keyword, parameter, refuse
 from fairstats._lib.safe_names import WEB_ADDRESS
 
 if TYPE_CHECKING:  # The command line names the formats without loading pandas.
@@ -88,10 +88,7 @@ _NONE = Options()
 
 
 def write_export(
-    name: str,
-    release: str | os.PathLike[str],
-    folder: str | os.PathLike[str],
-    options: Options = _NONE,
+    name: str, release: AnyPath, folder: AnyPath, options: Options = _NONE
 ) -> list[Path]:
     """Write a release in the format of another tool.
 
@@ -122,9 +119,8 @@ def write_export(
 
     if name not in EXPORTS:
         remedy = f"use one of {', '.join(EXPORTS)}"
-        raise InputError([Problem("FORMAT", f"{name!r} is not an export format", remedy)])
-    if problems := list(_problems(name, options)):
-        raise InputError(problems)
+        raise input_error("FORMAT", f"{name!r} is not an export format", remedy)
+    refuse(_problems(name, options))
     return EXPORTS[name].load(name)(open_release(release), Path(folder), options)
 
 
@@ -152,11 +148,6 @@ def _problems(name: str, options: Options) -> Iterator[Problem]:
 
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """Return a zip file whose bytes do not depend on when it is written.
-
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        The content of each file by name.
 
     Examples
     --------

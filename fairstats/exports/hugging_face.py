@@ -30,26 +30,14 @@ _ON_THE_HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][
 def write_hf(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write results and tasks for the Hugging Face Hub.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        Gets ``models/<developer>/<model>/.eval_results/<benchmark>-<version>-<strategy>.yaml``, and
-        ``datasets/<organisation>/<name>/eval.yaml`` for each benchmark.
-    options : Options
-        `dataset` gives the id of a benchmark's dataset on the Hub. A benchmark that names a source
-        there needs none. Others are left out. `url` becomes the source of each result.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    The files are ``models/<developer>/<model>/.eval_results/<benchmark>-<version>-<strategy>.yaml``
+    and, for each benchmark, ``datasets/<organisation>/<name>/eval.yaml``. Benchmarks without a
+    dataset on the Hub, in their sources or in `options`, are left out.
 
     Raises
     ------
     InputError
-        If no benchmark has a dataset, or `dataset` names one that is not in the release.
+        If no benchmark has a dataset, or `options` name one that is not in the release.
     """
     datasets = _datasets(release, options)
     written = []

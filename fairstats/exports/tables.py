@@ -17,7 +17,14 @@ import numpy as np
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import convert, decimal, escape_html, scientific
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import write_text
 from fairstats._lib.untrusted_files import read_text
@@ -119,7 +126,7 @@ def chosen_grids(release: Release, options: Options) -> list[Grid]:
     ]
     if not grids:
         remedy = f"choose a table, e.g. {keyword('table', 'estimates')}"
-        raise InputError([Problem(str(release.path), "has no tables on its pages", remedy)])
+        raise input_error(release.path, "has no tables on its pages", remedy)
     return grids
 
 
@@ -129,15 +136,13 @@ def _release_grid(release: Release, options: Options) -> Grid:
         remedy = f"use one of {', '.join(TABLES)}"
         raise wrong("table", f"{table!r} is not a table of a release", remedy)
     frame = release.table(table)
-    problems = [
+    refuse(
         Problem(parameter(option), f"{name!r} is not a column of {table}", remedy)
         for remedy in [f"use one of {', '.join(frame)}"]
         for option, names in (("columns", options.columns), ("where", options.where))
         for name in names
         if name not in frame
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     for column, value in options.where.items():
         frame = frame[frame[column].astype("str") == value]
     if frame.empty:
@@ -169,12 +174,7 @@ def _release_cell(column: str, value: Any) -> Cell:
 def page_grids(page: str, path: str) -> list[Grid]:
     """Return the tables on a page that have a caption; charts are left out.
 
-    Parameters
-    ----------
-    page : str
-        Its HTML.
-    path : str
-        Its path in the release, from which tables are named.
+    Tables are named after `path`, the page's path in the release.
 
     Examples
     --------
@@ -265,20 +265,8 @@ def _cells(grid: Grid) -> Iterator[Cell]:
 def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
     """Write each chosen table as a ``.tex`` file to be read with ``\\input``.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        The target folder.
-    options : Options
-        The tables.
-
-    Returns
-    -------
-    list of Path
-        The files. They need the packages ``longtable``, ``booktabs``, ``multirow`` and ``array``.
-        All text in them is escaped.
+    It needs the packages ``longtable``, ``booktabs``, ``multirow`` and ``array``. All text is
+    escaped.
     """
     return [
         write_text(
@@ -290,22 +278,10 @@ def write_latex(release: Release, folder: Path, options: Options) -> list[Path]:
 
 
 def write_xlsx(release: Release, folder: Path, options: Options) -> list[Path]:
-    """Write the chosen tables as one workbook, with a sheet for each.
+    """Write the chosen tables as a workbook, ``<table>.xlsx`` or ``tables.xlsx``, a sheet for each.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        Gets ``<table>.xlsx``, or ``tables.xlsx`` for several tables.
-    options : Options
-        The tables. Figures of a release's table are numbers, and infinite ones are text. Cells of
-        pages are text as shown.
-
-    Returns
-    -------
-    list of Path
-        The file.
+    Figures of a release's table are numbers, and infinite ones are text. Cells of pages are text as
+    shown.
     """
     import openpyxl
 

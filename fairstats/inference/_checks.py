@@ -144,7 +144,6 @@ def check_number(
     *,
     low: float = -np.inf,
     high: float = np.inf,
-    nan: bool = False,
     example: str = "0.5",
 ) -> float:
     """Return one number, checked as in `check_numbers`.
@@ -156,7 +155,7 @@ def check_number(
     """
     if np.ndim(value):
         raise ArgumentError(name, f"={_shown(value)} must be one number, e.g. {example}")
-    return float(check_numbers(name, value, low=low, high=high, nan=nan, example=example))
+    return float(check_numbers(name, value, low=low, high=high, example=example))
 
 
 def check_share(
@@ -259,18 +258,16 @@ def check_power(power: float) -> float:
     return check_between("power", power, example="0.8")
 
 
-def check_between(
-    name: str, value: float, *, low: float = 0, high: float = 1, example: str
-) -> float:
-    """Return one number strictly between `low` and `high`.
+def check_between(name: str, value: float, *, high: float = 1, example: str) -> float:
+    """Return one number strictly between 0 and `high`.
 
     Raises
     ------
     ValueError
         If it is outside this range, or is not a single number.
     """
-    must = f"be between {low:g} and {high:g}, e.g. {example}"
-    return _one(name, value, must, lambda x: (x > low) & (x < high))
+    must = f"be between 0 and {high:g}, e.g. {example}"
+    return _one(name, value, must, lambda x: (x > 0) & (x < high))
 
 
 def check_whole(

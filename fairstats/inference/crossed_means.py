@@ -14,14 +14,11 @@ import pandas as pd
 import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray, TestResult
-from fairstats.inference._checks import IntArray, check_alpha, check_between, check_share
+from fairstats.inference._checks import LEAST_P, IntArray, check_alpha, check_between, check_share
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 
 # Smaller differences are rounding error.
 _ROUNDING = 1e-12
-
-# A p-value that underflows is not 0.
-_LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -321,7 +318,7 @@ def _named(method: str, by: str) -> str:
 
 def _tested(t: float, df: float, method: str) -> TestResult:
     # With infinite degrees of freedom, Student's t is the normal distribution.
-    p = max(2 * float(scipy.stats.t.sf(abs(t), df)), _LEAST_P)
+    p = max(2 * float(scipy.stats.t.sf(abs(t), df)), LEAST_P)
     return _test_result(t, df, p, method)
 
 

@@ -9,12 +9,11 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
-from fairstats.inference._checks import check_alpha, check_between, check_numbers
+from fairstats.inference._checks import LEAST_P, check_alpha, check_between, check_numbers
 from fairstats.inference.paired_counts import Pairs, discordant_counts
 
 # The rounding error of log B(a, a) is about a × 1e-15: above, it would be evidence.
 _MOST = 1e6
-_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +124,7 @@ def mcnemar_evalue(
     log = np.where(n == 0, 0.0, log)
     with np.errstate(over="ignore"):
         e_value = np.exp(log)
-    p_value = np.clip(np.exp(-np.maximum(log, 0.0)), _TINY, 1.0)
+    p_value = np.clip(np.exp(-np.maximum(log, 0.0)), LEAST_P, 1.0)
     return McNemarEvalue(e_value, log, p_value, f"Beta({a:g}, {a:g}) mixture", n)
 
 
@@ -181,7 +180,7 @@ def adjust_evalues(e_values: npt.ArrayLike) -> FloatArray:
     adjusted = np.full(e.shape, np.nan)
     if there.any():
         p = 1 / np.maximum(e[there], 1.0)
-        adjusted[there] = np.maximum(scipy.stats.false_discovery_control(p, method="bh"), _TINY)
+        adjusted[there] = np.maximum(scipy.stats.false_discovery_control(p, method="bh"), LEAST_P)
     return adjusted
 
 

@@ -238,9 +238,6 @@ def _bootstrap_mean(
     largest: int,
 ) -> Estimate:
     k = int(many.sum())
-    if k == 0:
-        nothing = (np.asarray(np.nan), np.asarray(-float(largest)), np.asarray(float(largest)))
-        return Estimate(*nothing, 1 - alpha, "none (no items)", np.asarray(0))
     values, inverse = np.unique(values[many > 0], return_inverse=True)
     many = np.bincount(inverse, weights=many[many > 0]).astype(np.int64)
     total = int(values @ many)

@@ -1,16 +1,35 @@
-"""Logistic regression: separation, and standard errors with few clusters (CR2)."""
+"""Logistic regression: separation, fits, and standard errors with few clusters (CR2)."""
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fairstats._lib.result_objects import FloatArray
 
 # A smaller rise of the likelihood is rounding error of the linear programme.
 _NO_RISE = 1e-6
-# If a single cluster determines a direction, 1 minus its leverage is rounding error.
-_ALONE = 1e-12
+# Smaller parts of an error, and of the information that other clusters have, are rounding error.
+_ROUNDING = 1e-6
+
+
+def standardised(design: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre and scale columns other than 0 and 1; return also what turns their parameters back.
+
+    Units and origins then have no effect on rounding, separation and convergence.
+    """
+    back = np.eye(design.shape[1])
+    design = design.copy()
+    for place in np.flatnonzero(~np.isin(design, (0, 1)).all(axis=0)):
+        mean, deviation = design[:, place].mean(), design[:, place].std()
+        # The standard deviation of a constant is rounding error.
+        deviation = 1.0 if deviation <= 1e-12 * abs(mean) else deviation
+        back[0, place], back[place, place] = -mean / deviation, 1 / deviation
+        design[:, place] = (design[:, place] - mean) / deviation
+    return design, back
 
 
 def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> FloatArray | None:
@@ -55,6 +74,30 @@ def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> Floa
     return np.asarray(found.x)
 
 
+def clustered_fit(
+    design: FloatArray, yes: npt.NDArray[np.bool_], clusters: npt.ArrayLike, contrasts: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Fit a logistic regression without separation; return `contrasts`, their errors and df.
+
+    All are NaN if the fit does not converge; errors and df are those of `bias_reduced_errors`.
+    """
+    from statsmodels.discrete.discrete_model import Logit
+
+    with warnings.catch_warnings():
+        # Near separation, fitted probabilities may reach 0 or 1 during iteration.
+        warnings.simplefilter("ignore")
+        fitted = Logit(yes.astype(np.float64), design).fit(disp=0)
+    if not (fitted.mle_retvals["converged"] and np.isfinite(fitted.params).all()):
+        nothing = np.full(len(contrasts), np.nan)
+        return nothing, nothing, nothing
+    odds = design @ fitted.params
+    rate, rest = scipy.special.expit(odds), scipy.special.expit(-odds)
+    deviation = np.sqrt(rate * rest)
+    residuals = np.where(yes, rest, -rate) / deviation
+    errors, df = bias_reduced_errors(design * deviation[:, None], residuals, clusters, contrasts)
+    return contrasts @ fitted.params, errors, df
+
+
 def bias_reduced_errors(
     design: FloatArray, residuals: FloatArray, clusters: npt.ArrayLike, contrasts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +118,8 @@ def bias_reduced_errors(
     Returns
     -------
     std_error, df : ndarray, shape (k,)
-        One value per combination; NaN if single clusters determine it.
+        One value per combination; NaN if single clusters determine it. An error of 0 means that all
+        clusters agree.
 
     Notes
     -----
@@ -96,27 +140,32 @@ def bias_reduced_errors(
     root = np.linalg.cholesky(bread)
     number = np.unique(np.asarray(clusters), return_inverse=True)[1]
     sums, squares, projected = [], [], []
-    towards = bread @ contrasts.T
+    towards, to_axes = bread @ contrasts.T, contrasts @ root
+    alone = np.zeros(len(contrasts), dtype=bool)
     for group in range(int(number.max()) + 1):
         own = design[number == group]
-        axes, leverage, _ = np.linalg.svd(own @ root, full_matrices=False)
+        axes, leverage, directions = np.linalg.svd(own @ root, full_matrices=False)
         left = 1 - leverage**2
         # The inverse root is I except on these axes. If the remainder is 0, use a pseudo-inverse.
-        extra = np.where(left > _ALONE, np.maximum(left, _ALONE) ** -0.5, 0.0) - 1
+        known = left > _ROUNDING
+        extra = np.where(known, np.maximum(left, _ROUNDING) ** -0.5, 0.0) - 1
+        # Without residuals in a direction that a cluster decides alone, its error is unknown.
+        along = np.abs(directions[~known] @ to_axes.T) > _ROUNDING * np.linalg.norm(to_axes, axis=1)
+        alone |= along.any(axis=0)
         adjusted = own + (axes * extra) @ (axes.T @ own)
         sums.append(adjusted.T @ residuals[number == group])
         each = adjusted @ towards
         squares.append((each**2).sum(axis=0))
         projected.append(own.T @ each)
     errors = np.sqrt(((np.stack(sums) @ towards) ** 2).sum(axis=0))
+    usual = np.sqrt((contrasts.T * towards).sum(axis=0))
+    errors = np.where(errors < _ROUNDING * usual, 0.0, errors)
     # The error of a combination is Σ_g (p_g'ε)². Compute the products of these p, clusters ×
     # clusters.
     to_all = np.stack(projected)
     df = np.full(len(contrasts), np.nan)
-    for k in range(len(contrasts)):
+    for k in np.flatnonzero(~alone):
         products = -to_all[:, :, k] @ bread @ to_all[:, :, k].T
         products[np.diag_indices_from(products)] += np.stack(squares)[:, k]
-        trace = float(np.trace(products))
-        if trace > _ALONE * float(contrasts[k] @ towards[:, k]):
-            df[k] = trace**2 / float((products**2).sum())
-    return np.where(np.isnan(df), np.nan, errors), df
+        df[k] = float(np.trace(products)) ** 2 / float((products**2).sum())
+    return np.where(alone, np.nan, errors), df

@@ -11,14 +11,12 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular
-from fairstats.inference._checks import IntArray, check_alpha, check_choice, check_counts
+from fairstats.inference._checks import LEAST_P, IntArray, check_alpha, check_choice, check_counts
 
 StratifiedMethod = Literal["exact", "midp", "asymptotic"]
 
 # As in R: tables whose probabilities differ by rounding are equally likely.
 _EQUAL = 1 + 1e-7
-# A p-value that underflows is not 0.
-_LEAST_P = float(np.finfo(np.float64).tiny)
 #: Limits of the search for an odds ratio's limits, as logarithms.
 _WIDEST = 50.0
 
@@ -122,10 +120,10 @@ def mantel_haenszel(
         return MantelHaenszelResult(float("nan"), 0.0, np.inf, 1 - alpha, 1.0, method, 0, 0)
     find = _asymptotic if method == "asymptotic" else _exact
     low, high, p = find(counts, method, alpha)
-    numbers = (low, high, 1 - alpha, min(max(p, _LEAST_P), 1.0))
-    return MantelHaenszelResult(
-        _odds_ratio(counts), *numbers, method, len(counts), int(counts.sum())
-    )
+    numbers = (low, high, 1 - alpha, min(max(p, LEAST_P), 1.0))
+    ad, bc, _ = _products(counts)
+    odds = float(ad.sum() / bc.sum()) if bc.any() else float("inf")
+    return MantelHaenszelResult(odds, *numbers, method, len(counts), int(counts.sum()))
 
 
 def _products(counts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -133,11 +131,6 @@ def _products(counts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     (a, b), (c, d) = np.moveaxis(counts.astype(np.float64), 0, -1)
     n = a + b + c + d
     return a * d / n, b * c / n, n
-
-
-def _odds_ratio(counts: IntArray) -> float:
-    ad, bc, _ = _products(counts)
-    return float(ad.sum() / bc.sum()) if bc.any() else float("inf")
 
 
 def _asymptotic(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray, TestResult
-from fairstats.inference._checks import IntArray, check_choice, check_counts
+from fairstats.inference._checks import LEAST_P, IntArray, check_choice, check_counts
 from fairstats.inference.paired_counts import Pairs, discordant_counts
 
 McNemarMethod = Literal["midp", "exact", "asymptotic", "asymptotic_cc"]
@@ -81,9 +81,7 @@ def mcnemar(
         distance = np.maximum(np.abs(n10 - n01) - correction, 0.0)
         statistic = distance**2 / np.maximum(n, 1)
         p_value = scipy.stats.chi2.sf(statistic, df=1)
-    # A p-value that underflows is not 0.
-    p_value = np.maximum(p_value, np.finfo(np.float64).tiny)
-    return TestResult(np.asarray(statistic), np.asarray(p_value), method)
+    return TestResult(np.asarray(statistic), np.maximum(p_value, LEAST_P), method)
 
 
 def _binomial(n10: IntArray, n01: IntArray, method: McNemarMethod) -> FloatArray:

@@ -161,8 +161,8 @@ def normal_power(
     )
 
 
-def _likely(n: int, psi: float) -> IntArray:
-    """Return the numbers of discordant pairs that are not too improbable to matter."""
+def likely(n: int, psi: float) -> IntArray:
+    """Return the counts of n, each with probability psi, that are not too improbable to matter."""
     half = float(_half_width(n, psi))
     return np.arange(max(0, int(n * psi - half)), min(n, int(n * psi + half) + 1) + 1)
 
@@ -446,7 +446,7 @@ def _equivalence(n: int, p10: float, p01: float, delta: float, alpha: float) -> 
         return 0.0
     if n * psi > _LARGEST_EXACT:
         return _normal_equivalence(n, psi, p10 - p01, delta, alpha)
-    m = _likely(n, psi)
+    m = likely(n, psi)
     most = _largest_difference(n, m, delta, alpha)
     share = p10 / psi if psi > 1e-300 else 0.5
     # |n10 − n01| ≤ most: n10 from (m − most) / 2 to (m + most) / 2.

@@ -10,7 +10,6 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
-    IntArray,
     check_alpha,
     check_counts,
     check_power,
@@ -18,6 +17,7 @@ from fairstats.inference._checks import (
 )
 from fairstats.inference.power import (
     check_cells,
+    likely,
     normal_power,
     power_mcnemar,
     samplesize_mcnemar,
@@ -26,8 +26,6 @@ from fairstats.inference.power import (
 
 # From this expected number of changed items on, use the normal distribution.
 _LARGEST_EXACT = 250
-# Beyond 7 standard deviations a binomial count has a probability below 1e-11.
-_DEVIATIONS = 7
 
 
 def change_shares(old: tuple[float, float], new: tuple[float, float]) -> dict[int, float]:
@@ -217,7 +215,7 @@ class _Test:
             return float(power_mcnemar(n, *self.single, alpha=self.alpha))
         if n * sum(self.sizes.values()) > _LARGEST_EXACT:
             return float(normal_power(n, self.squares, self.mean, self.alpha))
-        k1, k2 = (_range(n, share) for share in self.sizes.values())
+        k1, k2 = (likely(n, share) for share in self.sizes.values())
         if np.any(np.array(self.rejected.shape) <= (k1[-1], k2[-1])):
             self.rejected = self._rejected(*(max(int(1.25 * k[-1]), 32) for k in (k1, k2)))
         q1, q2 = self.sizes.values()
@@ -253,11 +251,6 @@ class _Test:
         beyond = np.cumsum(null[:, ::-1], axis=1)[:, ::-1]
         rejects = beyond - null / 2 <= self.alpha * (1 + 1e-12)
         return np.asarray((law * rejects).sum(axis=1))
-
-
-def _range(n: int, share: float) -> IntArray:
-    half = _DEVIATIONS * np.sqrt(n * share * (1 - share)) + 15
-    return np.arange(max(0, int(n * share - half)), min(n, int(n * share + half) + 1) + 1)
 
 
 def _stepped(law: FloatArray, step: int, up: float) -> FloatArray:

@@ -11,9 +11,10 @@ with effective counts, for which few differing units are the normal case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,6 @@ from fairstats.inference.intervals import effective_tango_limits
 
 # Relative to the largest possible value, smaller numbers are rounding error.
 _ROUNDING = 1e-9
-_CONSTANT = "Wilson's limit for an unseen value (all units have one value)"
 
 
 def unit_mean_difference(
@@ -144,11 +144,16 @@ def unit_mean_differences(
         As in `unit_mean_difference`.
     """
     alpha, ends = check_alpha(alpha), checked_limits(limits)
-    prepared = [
-        _difference(sum_a, n_a, sum_b, n_b, multiplicity, limits=ends, alpha=alpha)
-        for sum_a, n_a, sum_b, n_b, multiplicity in tables
-    ]
-    return _resolved(prepared, alpha)
+    groups = []
+    for sum_a, n_a, sum_b, n_b, multiplicity in tables:
+        a = group_sums("a", sum_a, n_a, multiplicity, *ends)
+        b = group_sums("b", sum_b, n_b, multiplicity, *ends)
+        if a.sums.shape != b.sums.shape:
+            raise ValueError(
+                f"group a and b must have the same units; got {a.sums.shape} and {b.sums.shape}"
+            )
+        groups.append([(a, 1.0), (b, -1.0)])
+    return contrasts(groups, ends, alpha)
 
 
 def unit_means(
@@ -156,30 +161,10 @@ def unit_means(
 ) -> list[Estimate]:
     """Compute `unit_mean` of many tables, ``(sums, sizes, multiplicity)``, at once."""
     alpha, ends = check_alpha(alpha), checked_limits(limits)
-    prepared = [
-        _mean(sums, sizes, multiplicity, limits=ends, alpha=alpha)
-        for sums, sizes, multiplicity in tables
-    ]
-    return _resolved(prepared, alpha)
-
-
-def _difference(
-    sum_a: npt.ArrayLike,
-    n_a: npt.ArrayLike,
-    sum_b: npt.ArrayLike,
-    n_b: npt.ArrayLike,
-    multiplicity: npt.ArrayLike | None,
-    limits: tuple[float, float],
-    alpha: float,
-) -> _Interval:
-    lowest, highest = limits
-    a = group_sums("a", sum_a, n_a, multiplicity, lowest, highest)
-    b = group_sums("b", sum_b, n_b, multiplicity, lowest, highest)
-    if a.sums.shape != b.sums.shape:
-        raise ValueError(
-            f"group a and b must have the same units; got {a.sums.shape} and {b.sums.shape}"
-        )
-    return _contrast([(a, 1.0), (b, -1.0)], limits, alpha)
+    groups = (
+        group_sums("", sums, sizes, multiplicity, *ends) for sums, sizes, multiplicity in tables
+    )
+    return contrasts(([(group, 1.0)] for group in groups), ends, alpha)
 
 
 def unit_mean(
@@ -252,53 +237,35 @@ def mean_over_units(
     return unit_mean(sums, sizes.astype(np.int64), limits=limits, alpha=alpha)
 
 
-def _mean(
-    sums: npt.ArrayLike,
-    sizes: npt.ArrayLike,
-    multiplicity: npt.ArrayLike | None,
-    limits: tuple[float, float],
-    alpha: float,
-) -> _Interval:
-    lowest, highest = limits
-    group = group_sums("", sums, sizes, multiplicity, lowest, highest)
-    return _contrast([(group, 1.0)], limits, alpha)
+Contrast = Sequence[tuple["GroupSums", float]]
 
 
-def contrast(
-    groups: Sequence[tuple[GroupSums, float]], limits: tuple[float, float], alpha: float
-) -> Estimate:
-    """Compute a weighted sum of groups' means over the same units, as `unit_mean_difference`.
+def contrasts(
+    tables: Iterable[Contrast], limits: tuple[float, float], alpha: float
+) -> list[Estimate]:
+    """Compute weighted sums of groups' means over the same units, as `unit_mean_difference`.
 
     The weights must have one absolute value. E.g. 1, −1, −1, 1 for how much further two groups are
     apart with one model than with another.
     """
-    return _resolved([_contrast(groups, limits, alpha)], alpha)[0]
-
-
-def _contrast(
-    groups: Sequence[tuple[GroupSums, float]], limits: tuple[float, float], alpha: float
-) -> _Interval:
-    many = groups[0][0].many
-    estimate = float(sum(weight * group.mean for group, weight in groups))
-    there = np.all([group.sizes > 0 for group, _ in groups], axis=0)
-    sizes = np.min([group.sizes for group, _ in groups], axis=0)[there]
-    rates = np.sum([weight * group.rates[there] for group, weight in groups], axis=0)
-    center = weighted_median(rates, sizes * many[there], estimate)
-    room = _ROUNDING * (limits[1] - limits[0])
-    deviations = np.where(np.abs(rates - center) > room, rates - center, 0.0)
-    differing = effective_number(sizes * deviations, many[there]) if there.any() else None
-    # Moved by equal amounts, the means add up to the center.
-    moved = (center - estimate) / sum(weight**2 for _, weight in groups)
-    ends = [sorted(weight * end for end in limits) for _, weight in groups]
-    return _interval(
-        [(group, group.mean + weight * moved, weight) for group, weight in groups],
-        estimate=estimate,
-        center=center,
-        differing=differing,
-        lowest=float(sum(low for low, _ in ends)),
-        highest=float(sum(high for _, high in ends)),
-        alpha=alpha,
-    )
+    prepared = [_prepared(groups, limits, alpha) for groups in tables]
+    # All score limits are searched at once.
+    scores = [one.score for one in prepared if one.score is not None]
+    score_limits_of = iter(_tango_limits(scores, alpha) if scores else ())
+    found = []
+    for one in prepared:
+        low, high = one.ends if one.score is None else next(score_limits_of)
+        method = one.method
+        if one.half is not None:
+            of_t = one.estimate - one.half, one.estimate + one.half
+            is_wider = low < of_t[0] or high > of_t[1]
+            method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
+            low, high = min(low, of_t[0]), max(high, of_t[1])
+        low, high = np.clip([low, high], *one.ends)
+        found.append(
+            Estimate(np.asarray(one.estimate), low, high, 1 - alpha, method, np.asarray(one.n))
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -363,92 +330,77 @@ def effective_number(parts: npt.ArrayLike, many: npt.ArrayLike = 1) -> float:
 
 
 @dataclass(frozen=True)
-class _Interval:
-    """An interval that needs Tango's limits of effective counts, `score`, or none.
+class _Prepared:
+    """An estimate with what its limits are found from.
 
     Attributes
     ----------
-    finish : callable
-        Maps the two score limits to the estimate.
-    score : tuple
-        Effective n10 and n01 for each limit, n, the two steps and the center; None if not needed.
+    ends : (float, float)
+        The lowest and highest possible value: the limits without `score`.
+    score : tuple, optional
+        What `_tango_limits` needs.
+    half : float, optional
+        Half of the interval by Student's t; the limits are those that are further out.
     """
 
-    finish: Callable[[float, float], Estimate]
-    score: tuple[FloatArray, FloatArray, float, FloatArray, float] | None = None
+    estimate: float
+    n: int
+    ends: tuple[float, float]
+    method: str
+    score: _Score | None = None
+    half: float | None = None
 
 
-def _resolved(intervals: Sequence[_Interval], alpha: float) -> list[Estimate]:
-    """Return the estimates; all score limits are searched at once."""
-    scores = [one.score for one in intervals if one.score is not None]
-    found: Iterator[tuple[float, float]] = iter(())
-    if scores:
-        n10, n01, n, step, center = (np.array(part) for part in zip(*scores, strict=True))
-        sizes = np.broadcast_to(n[:, None], n10.shape)
-        low, high = effective_tango_limits(n10, n01, sizes, alpha)
-        found = zip(
-            (center + step[:, 0] * low[:, 0]).tolist(),
-            (center + step[:, 1] * high[:, 1]).tolist(),
-            strict=True,
-        )
-    return [
-        one.finish(np.nan, np.nan) if one.score is None else one.finish(*next(found))
-        for one in intervals
-    ]
-
-
-def _interval(
-    groups: Sequence[tuple[GroupSums, float, float]],
-    *,
-    estimate: float,
-    center: float,
-    lowest: float,
-    highest: float,
-    alpha: float,
-    differing: float | None = None,
-) -> _Interval:
-    """Prepare the outer limits of t and of Tango's effective counts."""
+def _prepared(groups: Contrast, limits: tuple[float, float], alpha: float) -> _Prepared:
     many = groups[0][0].many
-    answered = np.any([group.sizes > 0 for group, _, _ in groups], axis=0)
-    n = int(many[answered].sum())
-
-    def result(low: float, high: float, method: str) -> Estimate:
-        sides = [np.asarray(min(max(x, lowest), highest)) for x in (low, high)]
-        return Estimate(np.asarray(estimate), sides[0], sides[1], 1 - alpha, method, np.asarray(n))
-
+    estimate = float(sum(weight * group.mean for group, weight in groups))
+    answered = np.any([group.sizes > 0 for group, _ in groups], axis=0)
+    possible = [sorted(weight * end for end in limits) for _, weight in groups]
+    ends = sum(low for low, _ in possible), sum(high for _, high in possible)
+    prepared = partial(_Prepared, estimate, int(many[answered].sum()), ends)
     if np.isnan(estimate):
-        return _Interval(lambda low, high: result(lowest, highest, "none (no answers)"))
-    ends = lowest, highest
+        return prepared("none (no answers)")
     # With all answers of a group in one unit, their variance is unknown.
-    if min(group.n_units for group, _, _ in groups) < 2:
-        one_unit = "Wilson's limit for an unseen value (one unit)"
-        few = _score(np.zeros(1), np.ones(1), 0.0, 1.0, estimate, ends)
-        return _Interval(lambda low, high: result(low, high, one_unit), few)
-    parts = np.zeros(len(many))
-    weights = np.zeros(len(many))
-    for group, at, sign in groups:
-        parts += sign * n * (group.sums - at * group.sizes) / group.total
+    if min(group.n_units for group, _ in groups) < 2:
+        score = _score(np.zeros(1), np.ones(1), 0.0, 1.0, estimate, ends)
+        return prepared("Wilson's limit for an unseen value (one unit)", score)
+    there = np.all([group.sizes > 0 for group, _ in groups], axis=0)
+    sizes = np.min([group.sizes for group, _ in groups], axis=0)[there]
+    rates = np.sum([weight * group.rates[there] for group, weight in groups], axis=0)
+    center = weighted_median(rates, sizes * many[there], estimate)
+    # Moved by equal amounts, the means add up to the center.
+    moved = (center - estimate) / sum(weight**2 for _, weight in groups)
+    n, parts, weights = many @ answered, np.zeros(len(many)), np.zeros(len(many))
+    for group, weight in groups:
+        at = group.mean + weight * moved
+        parts += weight * n * (group.sums - at * group.sizes) / group.total
         weights += group.sizes / group.total / len(groups)
     # A unit that is larger than the mean unit can move the estimate further.
     largest = n * float(many @ weights**2)
-    parts[np.abs(parts) <= _ROUNDING * (highest - lowest)] = 0.0
+    parts[np.abs(parts) <= _ROUNDING * (ends[1] - ends[0])] = 0.0
     parts = parts[answered]
     # Missing answers give every unit a part, so only units with both groups show who differs.
-    if differing is None:
-        differing = effective_number(parts, many[answered])
+    differing = effective_number(parts, many[answered])
+    if there.any():
+        room = _ROUNDING * (limits[1] - limits[0])
+        deviations = np.where(np.abs(rates - center) > room, rates - center, 0.0)
+        differing = effective_number(sizes * deviations, many[there])
     score = _score(parts, many[answered], differing, largest, center, ends)
     if not parts.any():
-        return _Interval(lambda low, high: result(low, high, _CONSTANT), score)
-    freedom = degrees_of_freedom([group.sizes for group, _, _ in groups], many)
-    influence = unit_influence([(group, sign) for group, _, sign in groups])
-    half = float(scipy.stats.t.isf(alpha / 2, freedom) * np.sqrt(many @ influence**2))
+        return prepared("Wilson's limit for an unseen value (all units have one value)", score)
+    freedom = degrees_of_freedom([group.sizes for group, _ in groups], many)
+    spread = float(np.sqrt(many @ unit_influence(groups) ** 2))
+    return prepared("CR2 t", score, float(scipy.stats.t.isf(alpha / 2, freedom)) * spread)
 
-    def outer(low: float, high: float) -> Estimate:
-        is_wider = low < estimate - half or high > estimate + half
-        method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
-        return result(min(low, estimate - half), max(high, estimate + half), method)
 
-    return _Interval(outer, score)
+class _Score(NamedTuple):
+    """Effective counts of units above and below the center, and the steps, for each limit."""
+
+    n10: FloatArray
+    n01: FloatArray
+    n: float
+    step: FloatArray
+    center: float
 
 
 def _score(
@@ -458,8 +410,7 @@ def _score(
     largest: float,
     center: float,
     scale: tuple[float, float],
-) -> tuple[FloatArray, FloatArray, float, FloatArray, float]:
-    """Return the effective counts of units above and below the center, see `_Interval`."""
+) -> _Score:
     unseen = 2.0**-differing
     size = float(many @ np.abs(parts))
     observed = float(many @ parts**2) / size if size else 0.0
@@ -469,7 +420,14 @@ def _score(
     # It is 0 if all units are at that end of the scale.
     step = np.maximum(step, np.finfo(np.float64).tiny)
     n10, n01 = (many @ np.maximum(sign * parts, 0) / step for sign in (1, -1))
-    return n10, n01, float(many.sum()), step, center
+    return _Score(n10, n01, float(many.sum()), step, center)
+
+
+def _tango_limits(scores: Sequence[_Score], alpha: float) -> list[tuple[float, float]]:
+    n10, n01, n, step, center = (np.array(part) for part in zip(*scores, strict=True))
+    low, high = effective_tango_limits(n10, n01, np.broadcast_to(n[:, None], n10.shape), alpha)
+    limits = center + step[:, 0] * low[:, 0], center + step[:, 1] * high[:, 1]
+    return list(zip(*(one.tolist() for one in limits), strict=True))
 
 
 def score_limits(
@@ -477,14 +435,11 @@ def score_limits(
     many: FloatArray,
     differing: float,
     largest: float,
-    center: float,
     scale: tuple[float, float],
     alpha: float,
 ) -> tuple[float, float]:
-    """Return Tango's limits for effective counts of units above and below the center."""
-    n10, n01, n, step, _ = _score(parts, many, differing, largest, center, scale)
-    low, high = effective_tango_limits(n10, n01, np.full(2, n), alpha)
-    return center + float(step[0] * low[0]), center + float(step[1] * high[1])
+    """Return Tango's limits for effective counts of units above and below 0."""
+    return _tango_limits([_score(parts, many, differing, largest, 0.0, scale)], alpha)[0]
 
 
 def weighted_median(values: FloatArray, weights: FloatArray, default: float) -> float:

@@ -165,7 +165,7 @@ def _kappa(
     if many @ differs < n_units / 2 and differing < _FEW:
         largest = n_units * float(many @ sums[:, 0] ** 2) / total[0] ** 2
         ends = 0.0, furthest
-        closer, further = score_limits(parts, many, differing, largest, 0.0, ends, alpha)
+        closer, further = score_limits(parts, many, differing, largest, ends, alpha)
         wider = 1 - further / expected, min(1 - closer / expected, 1.0)
         if wider[0] < low or wider[1] > high:
             method = "jackknife, at least by score limits of the disagreement"

@@ -129,19 +129,24 @@ def accuracy_difference(
     0.0911
     """
     shares = accuracies(counts)
-    cells = counts.n11, counts.n10, counts.n01, counts.n00
-    paired = tango(*cells, alpha=alpha, design_effect=design_effect)
-    own = partly_paired_interval(*cells, **counts.own, alpha=alpha, design_effect=design_effect)
-    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
-    found = Estimate(
-        shares[0] - shares[1],
-        np.where(partly, own.ci_low, paired.ci_low),
-        np.where(partly, own.ci_high, paired.ci_high),
-        paired.ci_level,
-        np.where(partly, own.method, paired.method),
-        counts.n,
+    paired = tango(*counts.cells, alpha=alpha, design_effect=design_effect)
+    own = partly_paired_interval(
+        *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
+    found = with_own_answers(counts, shares[0] - shares[1], paired, own)
     return roomy_contrast(found, shares, np.subtract, units=units, alpha=alpha, tested=0.0)
+
+
+def with_own_answers(
+    counts: PolicyCounts, estimate: FloatArray, paired: Estimate, own: Estimate
+) -> Estimate:
+    """Return an estimate; its interval is `own` if a group has answers that are in no pair."""
+    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
+    low, high, method = (
+        np.where(partly, getattr(own, name), getattr(paired, name))
+        for name in ("ci_low", "ci_high", "method")
+    )
+    return Estimate(estimate, low, high, paired.ci_level, method, counts.n)
 
 
 def absolute(difference: Estimate) -> Estimate:
@@ -200,10 +205,6 @@ def _influence_b(pair: Patterns) -> FloatArray:
     return pair.share(pair.one.correct_b, pair.one.n_b)
 
 
-def _influence_on_difference(pair: Patterns) -> FloatArray:
-    return _influence_a(pair) - _influence_b(pair)
-
-
 ACCURACY_A = PairMetric(
     name="accuracy_a",
     label="Accuracy, {a}",
@@ -242,7 +243,7 @@ ACCURACY_DIFFERENCE = PairMetric(
     highest=1,
     ideal=0,
     compute=lambda pairs: pairs.once(_difference),
-    influence=_influence_on_difference,
+    influence=lambda pair: _influence_a(pair) - _influence_b(pair),
     bounds=_difference_bounds,
     rests_on="both groups",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +10,8 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
-from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b
-from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy_contrast
+from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b, with_own_answers
+from fairstats.metrics.metric import PairMetric, Patterns, Range, roomy_contrast
 
 
 def accuracy_ratio(
@@ -49,19 +48,10 @@ def accuracy_ratio(
     >>> round(float(accuracy_ratio(complete_counts(600, 83, 10, 108)).estimate), 4)
     1.1197
     """
-    cells = counts.n11, counts.n10, counts.n01, counts.n00
-    paired = risk_ratio(*cells, alpha=alpha, design_effect=design_effect)
-    own = partly_paired_ratio(*cells, **counts.own, alpha=alpha, design_effect=design_effect)
-    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
     shares = accuracies(counts)
-    found = Estimate(
-        quotient(*shares),
-        np.where(partly, own.ci_low, paired.ci_low),
-        np.where(partly, own.ci_high, paired.ci_high),
-        paired.ci_level,
-        np.where(partly, own.method, paired.method),
-        counts.n,
-    )
+    paired = risk_ratio(*counts.cells, alpha=alpha, design_effect=design_effect)
+    own = partly_paired_ratio(*counts.cells, **counts.own, alpha=alpha, design_effect=design_effect)
+    found = with_own_answers(counts, quotient(*shares), paired, own)
     return roomy_contrast(found, shares, quotient, units=units, alpha=alpha, tested=1.0)
 
 
@@ -81,13 +71,6 @@ def ratio_bounds(
     return np.where(never, 0.0, low), np.where(never, np.inf, high)
 
 
-def _ratio(pairs: Pairs) -> Estimate:
-    effect = pairs.effects["accuracy_ratio"]
-    return accuracy_ratio(
-        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.repeated_units
-    )
-
-
 def _influence(pair: Patterns) -> FloatArray:
     """Return the influence on the ratio, times Acc_b²: a design effect has no unit."""
     one = pair.one
@@ -97,10 +80,6 @@ def _influence(pair: Patterns) -> FloatArray:
     )
     on_a, on_b = (pair.share(part, all_) for part, all_ in shares)
     return on_a * b - on_b * a
-
-
-def _bounds(c: Mapping[str, FloatArray]) -> Range:
-    return ratio_bounds(*bounds_a(c), *bounds_b(c))
 
 
 ACCURACY_RATIO = PairMetric(
@@ -115,8 +94,13 @@ ACCURACY_RATIO = PairMetric(
     lowest=0,
     highest=math.inf,
     ideal=1,
-    compute=_ratio,
+    compute=lambda pairs: accuracy_ratio(
+        pairs.paired,
+        alpha=pairs.alpha,
+        design_effect=pairs.effects["accuracy_ratio"],
+        units=pairs.repeated_units,
+    ),
     influence=_influence,
-    bounds=_bounds,
+    bounds=lambda c: ratio_bounds(*bounds_a(c), *bounds_b(c)),
     rests_on="both groups",
 )

@@ -52,13 +52,7 @@ def cohens_h(
     shares = accuracies(counts)
     h = np.asarray(proportion_effectsize(*shares))
     interval = cohens_h_interval(
-        counts.n11,
-        counts.n10,
-        counts.n01,
-        counts.n00,
-        **counts.own,
-        alpha=alpha,
-        design_effect=design_effect,
+        *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
     found = replace(interval, estimate=h)
     return roomy_contrast(found, shares, _h, units=units, alpha=alpha, tested=0.0)

@@ -66,20 +66,8 @@ def compare_groups(
 ) -> GroupComparison:
     """Compare every two groups of an attribute.
 
-    Parameters
-    ----------
-    groups : Groups
-        The answers. The policy ``complete`` requires an answer for every group.
-    measure : callable
-        Compares two groups, given their counts.
-    metric : PairMetric
-        The metric that gives the design effects.
-    answerable : bool
-        Whether only items with a right answer to the neutralized variant count.
-
-    Returns
-    -------
-    GroupComparison
+    The policy ``complete`` requires an answer for every group. The design effects are those of
+    `metric`. If `answerable`, only items with a right answer to the neutralized variant count.
     """
     answers, units, clustered = groups.answers, groups.units, groups.clustered
     patterns = groups.patterns
@@ -159,19 +147,9 @@ def range_rows(groups: Groups, found: GroupComparison, note: str = "") -> dict[s
 def range_bounds(groups: Groups, *, answerable: bool) -> Range:
     """Return the range of max − min over groups over all fill-ins of missing answers.
 
-    Parameters
-    ----------
-    groups : Groups
-        The answers.
-    answerable : bool
-        Whether to condition on answerable items. If the neutralized variant has no answer, the item
-        may be either.
-
-    Returns
-    -------
-    (ndarray, ndarray)
-        0 and 1 if no item can be answerable. With more than two groups, the lowest value is a lower
-        bound that may not be attainable.
+    With `answerable`, an item whose neutralized variant has no answer may be answerable or not; the
+    range is 0 to 1 if no item can be. With more than two groups, the lowest value is a lower bound
+    that may not be attainable.
     """
     patterns = groups.patterns
     highest = _highest_difference(patterns, _MOST, answerable)

@@ -43,21 +43,7 @@ def flip_tests(
 ) -> dict[str, Any]:
     """Test every pair by McNemar's test; pairs with clustered answers by sign flips of items.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs.
-    paired : PolicyCounts
-        The paired table.
-    method : {"midp", "exact"}
-        The test.
-    differences : ndarray of int, shape (10,), optional
-        The difference of one pair of each pattern; by default n10 − n01 under the policy.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``statistic``, ``p_value`` and ``test``.
+    `differences` are of one pair of each pattern; by default n10 − n01 under the policy.
     """
     result = mcnemar(n10=paired.n10, n01=paired.n01, method=method)
     statistic, p_value = (

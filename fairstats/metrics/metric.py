@@ -154,23 +154,16 @@ class Numbers(Once):
     @cached_property
     def moves(self) -> dict[str, IntArray]:
         """Return the pairs in which only group a is higher, and only group b."""
-        ups, downs = (
-            np.array(
-                [round(float(getattr(one, side) @ one.many)) for one in self.sums], dtype=np.int64
-            )
-            for side in ("up", "down")
-        )
-        return {"n10": ups, "n01": downs}
+        return {"n10": self._total("up"), "n01": self._total("down")}
 
     @cached_property
     def own_counts(self) -> dict[str, IntArray]:
         """Return the number of each group's answers that count."""
-        return {
-            name: np.array(
-                [round(float(getattr(one, name) @ one.many)) for one in self.sums], dtype=np.int64
-            )
-            for name in ("n_a", "n_b")
-        }
+        return {name: self._total(name) for name in ("n_a", "n_b")}
+
+    def _total(self, name: str) -> IntArray:
+        totals = (round(float(getattr(one, name) @ one.many)) for one in self.sums)
+        return np.array([*totals], dtype=np.int64)
 
     def rows(self, estimate: Estimate | None = None) -> dict[str, Any]:
         """Return a row of the estimates table per pair."""
@@ -410,29 +403,11 @@ def design_effect_of(
 ) -> float:
     """Compute the factor by which clustering widens an estimate of one pair.
 
-    Parameters
-    ----------
-    metric : PairMetric
-        A metric with an `influence`.
-    cells : ndarray of int, shape (rows, 11)
-        The outcome patterns of each row of items.
-    many : ndarray of int, shape (rows,)
-        The number of items of each row.
-    copies : int
-        The number of pairs that share an answer.
-    missing, pooled
-        As in `apply_policy`.
-    few : float, optional
-        The alpha of the intervals, for clusters that can be few and of unequal size, see
-        `few_clusters_effect`.
-
-    Returns
-    -------
-    float
-        It divides numbers of pairs, or numbers of answers for estimates of one group. With s
-        samples of an item there are s² pairs of answers, but only s answers of a group. So the
-        effect for an estimate of pairs is never below `copies`: pairs never count for more than one
-        independent pair per answer.
+    It divides numbers of pairs, or numbers of answers for estimates of one group. With s samples of
+    an item there are s² pairs of answers, but only s answers of a group. So the effect for an
+    estimate of pairs is never below `copies`, the number of pairs that share an answer. `few` is
+    the alpha of the intervals for clusters that can be few and of unequal size, see
+    `few_clusters_effect`.
     """
     assert metric.influence is not None
     influence = metric.influence(Patterns(of_each_pattern(missing, pooled=pooled), many @ cells))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.patterns import PATTERNS, missing_flags
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import flip_tests
-from fairstats.metrics.metric import ANY, Columns, PairMetric, Pairs, Patterns, in_clusters
+from fairstats.metrics.metric import ANY, Columns, PairMetric, Pairs, in_clusters
 
 #: Missing answers of group a minus those of group b, for one pair of each pattern.
 _DIFFERENCES = np.array([(p[1] == "x") - int(p[2] == "x") for p in PATTERNS])
@@ -29,10 +28,6 @@ def _rows(pairs: Pairs) -> Columns:
     return pairs.rows(difference, flags) | tested | {"method_note": note}
 
 
-def _influence(pair: Patterns) -> FloatArray:
-    return pair.share(_DIFFERENCES, np.ones(len(PATTERNS)))
-
-
 MISSING_DIFFERENCE = PairMetric(
     name="missing_difference",
     label="Missing answers, difference",
@@ -45,6 +40,6 @@ MISSING_DIFFERENCE = PairMetric(
     ideal=0,
     kinds=ANY,
     compute=_rows,
-    influence=_influence,
+    influence=lambda pair: pair.share(_DIFFERENCES, np.ones(len(PATTERNS))),
     bounds_rows=_rows,
 )

@@ -16,15 +16,12 @@ def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
     found: dict[Flippable, dict[str, Any]] = {}
     for method in FLIPPING:
         results = [flip_test(s.difference, s.many, method=method) for s in numbers.sums]
-        tests = [f"sign flip {method}, units flipped" for _ in results]
+        text = f"sign flip {method}, units flipped"
         found[method] = {
             "statistic": np.array([float(one.statistic) for one in results]),
             "p_value": np.array([float(one.p_value) for one in results]),
             "test": np.array(
-                [
-                    text if one.method == method else f"{text} ({one.method})"
-                    for text, one in zip(tests, results, strict=True)
-                ],
+                [text if one.method == method else f"{text} ({one.method})" for one in results],
                 dtype=object,
             ),
         }

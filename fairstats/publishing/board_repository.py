@@ -15,7 +15,16 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import locked, named_errors, unfinished
 from fairstats._lib.installation import __version__, resource
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats.answers.files import (
@@ -107,7 +116,7 @@ def create_board(
     if os.path.lexists(folder) and (
         not folder.is_dir() or any(one.name != ".git" for one in folder.iterdir())
     ):
-        raise InputError([Problem(str(folder), "is not empty", "choose a new folder")])
+        raise input_error(folder, "is not empty", "choose a new folder")
     with named_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, template in _FILES.items():
@@ -137,10 +146,7 @@ def _filled(template: str, named: Mapping[str, str], *, quoted: bool) -> str:
 
 
 def create_submission(
-    answers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    out: Path,
-    facts: Mapping[str, Any],
-    ask: Callable[[str], Any] | None = None,
+    answers: Paths, out: Path, facts: Mapping[str, Any], ask: Callable[[str], Any] | None = None
 ) -> list[str]:
     """Write a submission's folder: the answers, and a declaration to complete.
 
@@ -168,14 +174,13 @@ def create_submission(
         is written.
     """
     if os.path.lexists(out):
-        raise InputError([Problem(str(out), "already exists", "choose another folder")])
+        raise input_error(out, "already exists", "choose another folder")
     refuse_name(out)
     frame = read_answers(answers)
     models = sorted(frame["model"].unique())
     if len(models) > 1:
         remedy = "create one submission per model"
-        problem = Problem("<answers>", f"are of {len(models)} models", remedy, value=models[1])
-        raise InputError([problem])
+        raise input_error("<answers>", f"are of {len(models)} models", remedy, value=models[1])
     values = declared_facts(frame)
     for key, value in facts.items():
         values[key] = values[key] | value if key in ("settings", "prompts") else value
@@ -214,18 +219,8 @@ def accept_submission(
 ) -> tuple[Path, SubmissionCheck]:
     """Check a submission, and move it to the accepted ones with a record of who accepted it.
 
-    Parameters
-    ----------
-    folder : Path
-        The submission's folder.
-    board : Path
-        The folder of the board, see `fairstats.publishing.board_repository`.
-    by : str
-        Who accepts it.
-    overrule : str
-        Why it is accepted although screening blocks it. It is published.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are neither built in nor in the board's folder.
+    `overrule` is why it is accepted although screening blocks it. It is published, and so is
+    who accepts it. `benchmarks` are those that are neither built in nor in the board's folder.
 
     Returns
     -------
@@ -244,14 +239,13 @@ def accept_submission(
     refuse_name(folder)
     if not (board / ACCEPTED).is_dir():
         remedy = "give a folder made by `fairstats site init`"
-        raise InputError([Problem(str(board), f"has no folder {ACCEPTED}", remedy)])
+        raise input_error(board, f"has no folder {ACCEPTED}", remedy)
     for one in (board / ACCEPTED, board / SUBMITTED):
         if one.is_symlink():
-            raise InputError([Problem(str(one), "is a link", "restore the folder")])
+            raise input_error(one, "is a link", "restore the folder")
     target = board / ACCEPTED / folder.name
     if _is_accepted(folder, target):
-        message = f"is accepted already, as {target}"
-        raise InputError([Problem(str(folder), message, "remove this folder")])
+        raise input_error(folder, f"is accepted already, as {target}", "remove this folder")
     found = check_submission(
         folder,
         present_answers(board),
@@ -264,14 +258,11 @@ def accept_submission(
     if found.problems or submission is None or found.preview is None:
         raise InputError(found.problems)
     _refuse_overruled(found, overrule)
-    if found.preview.replaced:
-        remedy = f"remove the older submission from {target.parent} if this one replaces it"
-        raise InputError(
-            [
-                Problem(str(folder), "has answers that the board already has", remedy, value=name)
-                for name in found.preview.replaced
-            ]
-        )
+    remedy = f"remove the older submission from {target.parent} if this one replaces it"
+    refuse(
+        Problem(str(folder), "has answers that the board already has", remedy, value=name)
+        for name in found.preview.replaced
+    )
     flags = found.screening["flag"].value_counts()
     record = acceptance_of(
         f"{parameter('by')} and {parameter('overrule')}",
@@ -316,16 +307,14 @@ def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
     if len(blocked) and not overrule.strip():
         reason = keyword("overrule")
         remedy = f"ask the submitter; to accept it nevertheless, give the reason with {reason}"
-        raise InputError(
-            [
-                Problem(
-                    str(found.path),
-                    f"is blocked by screening: {row['note']}",
-                    remedy,
-                    column=row["check"],
-                )
-                for row in blocked.to_dict("records")
-            ]
+        refuse(
+            Problem(
+                str(found.path),
+                f"is blocked by screening: {row['note']}",
+                remedy,
+                column=row["check"],
+            )
+            for row in blocked.to_dict("records")
         )
     if overrule and blocked.empty:
         raise wrong("overrule", "screening does not block this submission", "leave it out")

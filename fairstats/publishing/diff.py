@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import laid_out
 from fairstats._lib.table_text import hash_rows
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit, batches, count_rows
@@ -82,7 +82,7 @@ class ReleaseDiff:
     verdicts: pd.DataFrame
 
 
-def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> ReleaseDiff:
+def diff_releases(old: AnyPath, new: AnyPath) -> ReleaseDiff:
     """Compare two releases.
 
     Parameters
@@ -197,11 +197,6 @@ def _hash(answers: nw.LazyFrame[Any], *, keys: bool) -> str:
 
 def earlier_comparisons(release: Release) -> pd.DataFrame:
     """Compare the answers of a release with those of earlier ones, as `fairstats.compare`.
-
-    Parameters
-    ----------
-    release : Release
-        The release, with the earlier ones next to it.
 
     Returns
     -------

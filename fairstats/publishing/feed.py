@@ -128,14 +128,7 @@ def atom_feed(
 ) -> str:
     """Return an Atom 1.0 feed of a site's releases, newest first.
 
-    Parameters
-    ----------
-    entries : iterable of FeedEntry
-        The releases, at least one, in any order.
-    title, author : str
-        The names of the site and of its publisher.
-    rights : str
-        The licence; empty if not stated.
+    There is at least one entry. `rights` is the licence; empty if not stated.
 
     Returns
     -------
@@ -193,13 +186,6 @@ def _add(parent: Element, tag: str, text: str = "", **attributes: str) -> Elemen
 
 def badge(release: Release, model: str) -> dict[str, Any]:
     """Return a model's results as a badge, in the endpoint format of shields.io.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    model : str
-        One of its models.
 
     Returns
     -------

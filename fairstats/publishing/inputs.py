@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    refuse,
+    wrong,
+)
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.answers import MEMORY_LIMIT
@@ -44,8 +51,6 @@ from fairstats.screening.screen import screen_opened
 from fairstats.submissions.folder import accepted_submissions, is_submission
 from fairstats.submissions.records import no_submissions, submission_records
 from fairstats.vignettes.measures import no_measures, read_measures
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def read_inputs(
@@ -86,7 +91,7 @@ def read_inputs(
         If a file has a problem, or the files do not belong together.
     """
     given = by_name(benchmarks)
-    named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
+    named = each_path(answers)
     retrieved = _files(named, retrievals, "retrievals", RETRIEVALS_SUFFIX)
     judged = _files(named, ratings, "ratings", RATINGS_SUFFIX)
     measured = _files(named, measures, "measures", MEASURES_SUFFIX)
@@ -109,10 +114,11 @@ def read_inputs(
         # Only the parts are used from here on.
         hashed = {path: file_sha256(path) for path in sources}
         everything = store_answers(sources, store, benchmarks=given, memory_limit=memory_limit)
-        changed = [path for path in sources if file_sha256(path) != hashed[path]]
-        if changed:
-            message, remedy = "was changed while it was read", "publish again"
-            raise InputError([Problem(str(path), message, remedy) for path in changed])
+        refuse(
+            Problem(str(path), "was changed while it was read", "publish again")
+            for path in sources
+            if file_sha256(path) != hashed[path]
+        )
         read = {path: read_once(path) for path in (*judged, *measured)}
         hashed |= {path: file.sha256 for path, file in read.items()}
         records = no_submissions()
@@ -120,8 +126,7 @@ def read_inputs(
     hashes = [{"name": path.name, "sha256": sha256} for path, sha256 in hashed.items()]
     units = everything if isinstance(everything, pd.DataFrame) else everything.units
     remedy = "remove them: the table `votes` of a release already includes them"
-    if problems := vote_problems(units, ", ".join(map(str, sources)), remedy):
-        raise InputError(problems)
+    refuse(vote_problems(units, ", ".join(map(str, sources)), remedy))
     known = load_benchmarks(units["benchmark"].unique().tolist(), given)
     lists = read_used([read[path] for path in retrieved], units, known)
     judgements = (
@@ -148,21 +153,16 @@ def _refuse_in_engine(sources: Sequence[Path], retrieved: Sequence[Path]) -> Non
         for folder in sorted({path.parent for path in sources})
         if is_submission(folder)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
-def _files(
-    named: list[str | os.PathLike[str]], others: Paths, what: str, suffix: str
-) -> list[Path]:
+def _files(named: list[AnyPath], others: Paths, what: str, suffix: str) -> list[Path]:
     """List the files with this ending; each of the other paths must be one or have one."""
-    found = [
-        Path(path) for path in ([others] if isinstance(others, (str, os.PathLike)) else others)
-    ]
+    found = list(map(Path, each_path(others)))
     for path in found:
         if not files_ending(path, suffix):
             remedy = f"give a file that ends in {suffix}, or a folder with one"
-            raise InputError([Problem(str(path), f"contains no {what}", remedy)])
+            raise input_error(path, f"contains no {what}", remedy)
     return files_ending([*named, *found], suffix)
 
 
@@ -200,7 +200,7 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
         for item in sorted((asked ^ set(own["item_id"])) | (asked ^ set(leaks.index)) | short):
             message = f"is not an item of {name} with all its measures"
             remedy = "measure the items of this benchmark with `fairstats vignettes audit`"
-            raise InputError([Problem(paths, message, remedy, column="item_id", value=str(item))])
+            raise input_error(paths, message, remedy, column="item_id", value=str(item))
     return measures
 
 
@@ -214,7 +214,7 @@ def _refuse_others(
     for name in sorted(set(table["benchmark"]) - set(benchmarks)):
         message = f"are {what} for a benchmark with no answers in this release"
         paths = ", ".join(map(str, files))
-        raise InputError([Problem(paths, message, "remove them", column="benchmark", value=name)])
+        raise input_error(paths, message, "remove them", column="benchmark", value=name)
 
 
 def refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
@@ -228,15 +228,14 @@ def refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
             f"{keyword('retrievals')}, or publish without it with "
             f"{keyword('without_retrievals', True)}. A release cannot be changed afterwards"
         )
-        problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
-        raise InputError(problems)
+        raise input_error("<answers>", message, remedy, column="strategy", value=lacking[0])
 
 
 def refuse_unused(answers: pd.DataFrame, retrievals: pd.DataFrame, path: str) -> None:
     """Refuse retrievals that none of these answers was generated with."""
     used = {(*key[:2], strategy.retriever) for key, strategy in asked_with(answers).items()}
     given = retrievals[["benchmark", "benchmark_version", "retriever"]].astype("str")
-    problems = [
+    refuse(
         Problem(
             path,
             f"has retrievals for {benchmark}, version {version}, that no answer here names",
@@ -246,9 +245,7 @@ def refuse_unused(answers: pd.DataFrame, retrievals: pd.DataFrame, path: str) ->
         )
         for benchmark, version, retriever in given.drop_duplicates().itertuples(index=False)
         if (benchmark, version, retriever) not in used
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def refuse_blocked(
@@ -316,8 +313,7 @@ def refuse_blocked(
         Problem(parameter("overrule"), "has no blocked answers", remedy, column="model", value=name)
         for name in sorted(set(reasons) - {unit[2] for unit in blocked})
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     columns = (*UNIT_COLUMNS, "reason")
     return [dict(zip(columns, (*unit, why), strict=True)) for unit, why in overruled.items()]
 
@@ -327,16 +323,8 @@ def overruling_problems(
 ) -> list[Problem]:
     """Compare the blocked answers of a release with those that its manifest overrules.
 
-    Parameters
-    ----------
-    of : ReleaseInputs
-        The inputs of the release.
-    screening : pandas.DataFrame
-        The release's table, which the caller computed again.
-    overruled : collection of Unit
-        The answer sets that the manifest names.
-    manifest : str
-        The manifest's path.
+    The caller computed `screening` again; `overruled` are the answer sets that the manifest
+    names.
     """
     remedy = (
         "ask the publisher how these answers were made, and for a release without them, or one "

@@ -59,12 +59,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def write_api(release: Release, folder: Path) -> list[Path]:
     """Write all files of a release that are meant for programs.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    folder : Path
-        The folder ``api`` in the release's folder; created if missing.
+    The folder is ``api`` in the release's folder.
 
     Returns
     -------
@@ -114,13 +109,6 @@ def leaderboard_document(release: Release) -> dict[str, Any]:
 
 def model_document(release: Release, model: str) -> dict[str, Any]:
     """Return all results of one model in a release: the rows of its tables as records.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    model : str
-        One of its models.
 
     Returns
     -------

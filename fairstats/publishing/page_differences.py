@@ -14,11 +14,6 @@ _ACTIVE = ("script", "iframe", "frame", "object", "embed", "form", "base")
 def page_differences(published: str, drawn: str) -> list[str]:
     """Name what differs between two HTML pages: words, drawings, scripts.
 
-    Parameters
-    ----------
-    published, drawn : str
-        The pages.
-
     Returns
     -------
     list of str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import os
 import platform
 import shutil
 import warnings
@@ -20,7 +19,8 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinished
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Note, Problem, first_of, wrong
+from fairstats._lib.paths import AnyPath, Paths
+from fairstats._lib.problems import InputError, Note, first_of, input_error, wrong
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import is_portable
 from fairstats._lib.stages import Watch, unwatched
@@ -36,7 +36,6 @@ from fairstats.exports.export import Options
 from fairstats.inference._checks import check_choice
 from fairstats.publishing.diff import changes, earlier_comparisons
 from fairstats.publishing.inputs import (
-    Paths,
     read_inputs,
     refuse_blocked,
     refuse_level,
@@ -120,7 +119,7 @@ def publish(
     answers: Paths,
     *,
     release: str,
-    out: str | os.PathLike[str],
+    out: AnyPath,
     retrievals: Paths = (),
     ratings: Paths = (),
     measures: Paths = (),
@@ -131,8 +130,8 @@ def publish(
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Rubrics = (),
-    models: str | os.PathLike[str] | None = None,
-    pages: str | os.PathLike[str] | None = None,
+    models: AnyPath | None = None,
+    pages: AnyPath | None = None,
     engine: PublishingEngine = "pandas",
     memory_limit: str = MEMORY_LIMIT,
     watch: Watch = unwatched,
@@ -364,7 +363,7 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
             raise wrong("release", message, "give it another name")
     if before and pd.Timestamp(created_at) <= before[-1].created_at:
         message = f"is older than release {before[-1].name} ({before[-1].manifest['created_at']})"
-        raise InputError([Problem("the clock of this machine", message, "correct the clock")])
+        raise input_error("the clock of this machine", message, "correct the clock")
 
 
 def _refuse_other_content(final: Path, content: Mapping[str, str], own: OwnPages | None) -> None:
@@ -372,7 +371,7 @@ def _refuse_other_content(final: Path, content: Mapping[str, str], own: OwnPages
         manifest = read_manifest(final)
     except InputError:
         message, remedy = "exists but is not a release", "use another name or folder"
-        raise InputError([Problem(str(final), message, remedy)]) from None
+        raise input_error(final, message, remedy) from None
     other = [name for name in content if manifest["content"].get(name) != content[name]]
     given = {f"{OWN_PAGES}/{name}": text for name, text in (own.files if own else {}).items()}
     kept = {name: sha for name, sha in manifest["files"].items() if name.startswith(OWN_PAGES)}
@@ -380,8 +379,7 @@ def _refuse_other_content(final: Path, content: Mapping[str, str], own: OwnPages
         other.append(OWN_PAGES)
     if other:
         message = f"is already published with different {' and '.join(other)}"
-        remedy = "use a new name: a release never changes"
-        raise InputError([Problem(str(final), message, remedy)])
+        raise input_error(final, message, "use a new name: a release never changes")
 
 
 @cache

@@ -22,7 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, first_of, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import (
+    InputError,
+    Problem,
+    collected,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+)
 from fairstats._lib.table_text import json_text, write_text
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.release_statements import (
@@ -105,14 +114,7 @@ def read_statements(
 ) -> tuple[list[SignedStatement], list[Problem]]:
     """Read every signed statement of a site and check its signature and its releases.
 
-    Parameters
-    ----------
-    site : Path
-        The site's folder.
-    state : State
-        Its present state, see `state_of`.
-    trusted : mapping of str to PublicKey, optional
-        Keys by id, in addition to those in the site.
+    `trusted` are keys by id, in addition to those in the site.
 
     Returns
     -------
@@ -128,19 +130,15 @@ def read_statements(
         paths, others = _files(site, folder)
         problems += others
         for path in paths:
-            try:
+            with collected(problems):
                 one = read_signed(path, keys)
-                if differences := _differences(one, state, site):
-                    raise InputError(differences)
+                refuse(_differences(one, state, site))
                 _refuse_place(one, kind, path)
-            except InputError as error:
-                problems += error.problems
-            else:
                 found.append(one)
     return sorted(found, key=lambda one: (one.created, one.name)), problems
 
 
-def read_signed(path: str | os.PathLike[str], keys: Mapping[str, PublicKey]) -> SignedStatement:
+def read_signed(path: AnyPath, keys: Mapping[str, PublicKey]) -> SignedStatement:
     """Read a signed statement, and check its signature with the key that it names.
 
     Raises
@@ -161,10 +159,10 @@ def _refuse_place(one: SignedStatement, kind: Kind, path: Path) -> None:
     """Refuse an attestation among the signatures, and a file under another name."""
     if one.kind != kind:
         message = f"is not one of the {FOLDERS[kind]}, but of the {FOLDERS[one.kind]}"
-        raise InputError([Problem(str(path), message, f"move it to {one.name}")])
+        raise input_error(path, message, f"move it to {one.name}")
     if path.name != Path(one.name).name:
         message = f"is about release {one.statement.release}, signed with key {one.key.short}"
-        raise InputError([Problem(str(path), message, f"rename it to {Path(one.name).name}")])
+        raise input_error(path, message, f"rename it to {Path(one.name).name}")
 
 
 def _read_keys(site: Path) -> tuple[dict[str, PublicKey], list[Problem]]:
@@ -172,17 +170,13 @@ def _read_keys(site: Path) -> tuple[dict[str, PublicKey], list[Problem]]:
     paths, problems = _files(site, KEYS)
     keys = {}
     for path in paths:
-        try:
+        with collected(problems):
             key = read_public_key(path)
-        except InputError as error:
-            problems += error.problems
-            continue
-        if path.name != f"{key.short}{PUBLIC}":
-            message = f"is not the key of this name, but key {key.short}"
-            remedy = "get the key again from its holder, and compare the id with them"
-            problems.append(Problem(str(path), message, remedy))
-            continue
-        keys[key.id] = key
+            if path.name != f"{key.short}{PUBLIC}":
+                message = f"is not the key of this name, but key {key.short}"
+                remedy = "get the key again from its holder, and compare the id with them"
+                raise input_error(path, message, remedy)
+            keys[key.id] = key
     return keys, problems
 
 
@@ -250,14 +244,8 @@ def add_statements(
 ) -> list[SignedStatement]:
     """Write signed statements and their public keys into a site.
 
-    Parameters
-    ----------
-    site : Path
-        The site; the caller holds its lock.
-    drafts : iterable of FileBytes
-        The envelopes.
-    keys : iterable of PublicKey
-        Keys in addition to those in the site.
+    The caller holds the site's lock. `drafts` are the envelopes, and `keys` those in addition
+    to the site's.
 
     Returns
     -------
@@ -282,8 +270,7 @@ def add_statements(
         files[site / KEYS / f"{one.key.short}{PUBLIC}"] = one.key.pem.encode()
         files[site / one.name] = draft.content
         added.append(replace(one, path=site / one.name))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     for path, content in files.items():
         with whole_file(path) as temporary:
             temporary.write_bytes(content)
@@ -299,8 +286,7 @@ def refuse_problems(site: Path, state: State) -> list[SignedStatement]:
         For each problem.
     """
     statements, problems = read_statements(site, state)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return statements
 
 

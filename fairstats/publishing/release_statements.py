@@ -13,7 +13,6 @@ verification summary (https://slsa.dev/spec/v1.1/verification_summary), and DSSE
 from __future__ import annotations
 
 import base64
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,8 @@ from securesystemslib.signer import (  # type: ignore[attr-defined]
 )
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error
 from fairstats._lib.safe_names import SHA256, canonical_json, file_sha256
 from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import checked, read_text
@@ -163,16 +163,8 @@ def statement_payload(
 ) -> bytes:
     """Return a statement about all releases of a site, as canonical JSON.
 
-    Parameters
-    ----------
-    state : State
-        The state that the caller verified: the statement only records that.
-    kind : {"signature", "attestation"}
-        What is stated.
-    versions : mapping of str to str
-        The versions of the software that verified the site.
-    more : sequence of str
-        Optional properties.
+    The caller verified the state with these `versions` of the software: the statement only
+    records that. `more` are optional properties.
     """
     subject = [
         {"name": f"{RELEASES}/{name}/{MANIFEST}", "digest": {"sha256": digest}}
@@ -271,7 +263,7 @@ class _Layout(BaseModel):
 _LAYOUT = TypeAdapter(_Layout)
 
 
-def read_statement(payload: bytes, path: str | os.PathLike[str]) -> Statement:
+def read_statement(payload: bytes, path: AnyPath) -> Statement:
     """Read a statement from the payload of an envelope; `path` is for messages.
 
     Raises
@@ -297,18 +289,8 @@ def state_problems(
 ) -> Iterator[Problem]:
     """Report how a site differs from the one that a statement is about.
 
-    Parameters
-    ----------
-    statement : Statement
-        A statement with a correct signature.
-    state : State
-        The site's state. Releases that were published after the statement do not matter.
-    site : Path
-        The site's folder, for the messages.
-    path : Path
-        The statement's file.
-    signer : str
-        Who signed it, for the messages.
+    The statement has a correct signature, by `signer`. Releases that were published after it do
+    not matter.
     """
     there, signed = state.manifests, statement.manifests
     when = f"{signer} signed on {statement.created.date()}"
@@ -373,9 +355,7 @@ class _Envelope(BaseModel, extra="forbid"):
 _ENVELOPE = TypeAdapter(_Envelope)
 
 
-def signed_payload(
-    path: str | os.PathLike[str], keys: Mapping[str, PublicKey]
-) -> tuple[PublicKey, bytes]:
+def signed_payload(path: AnyPath, keys: Mapping[str, PublicKey]) -> tuple[PublicKey, bytes]:
     """Read an envelope, and check its signature with the key that it names.
 
     Returns
@@ -398,8 +378,7 @@ def signed_payload(
     keyid = signature.keyid
     if keyid not in keys:
         message = f"names the key {keyid[:16]}, which is not in {KEYS}/"
-        remedy = "get the public key from the same place as this file"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, "get the public key from the same place as this file")
     public = SSlibKey.from_crypto(keys[keyid].ed25519, keyid=keyid)
     signed = Signature(keyid, signature.sig.hex())
     envelope = Envelope(found.payload, PAYLOAD_TYPE, {keyid: signed})
@@ -407,10 +386,9 @@ def signed_payload(
         public.verify_signature(signed, envelope.pae())
     except UnverifiedSignatureError:
         message = f"was changed, or was not signed with the key {keyid[:16]} that it names"
-        remedy = "get the file again from whoever signed it"
-        raise InputError([Problem(str(path), message, remedy)]) from None
+        raise input_error(path, message, "get the file again from whoever signed it") from None
     # Nobody signed the spaces, or the unused bits of base64.
     if text != json_text(envelope.to_dict()):
         message = "is not written as fairstats writes it: it has other spaces, or another base64"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
     return keys[keyid], found.payload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
@@ -49,16 +50,8 @@ def copy_problems(
 ) -> tuple[list[Problem], list[str]]:
     """Compare the files of a release with those that publishing makes from its tables.
 
-    Parameters
-    ----------
-    release : Release
-        A release with correct hashes and recomputed tables.
-    manifest : dict
-        Its manifest.
-    again : Path
-        A folder with the inputs of the tables, written again; the other files are added to it.
-    pages : bool
-        Whether to draw its pages.
+    The release has correct hashes and recomputed tables. The folder `again` has the inputs of
+    the tables, written again; the other files are added to it.
 
     Returns
     -------
@@ -234,16 +227,7 @@ def table_problems(
 ) -> tuple[Problem, ...]:
     """Compare a table of a release with the recomputed one.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    name : str
-        The name of the table.
-    found : pandas.DataFrame
-        The recomputed table.
-    keys : tuple of str
-        The columns that name a row to a reader.
+    `keys` are the columns that name a row to a reader.
 
     Returns
     -------
@@ -256,10 +240,10 @@ def table_problems(
         # In the footer, to avoid reading a table that is too long.
         if footer.num_rows != len(found):
             message = f"has {footer.num_rows:,} rows; the answers give {len(found):,}"
-            raise InputError([Problem(str(path), message, _REMEDY)])
+            raise input_error(path, message, _REMEDY)
         if footer.schema.to_arrow_schema().names != list(found.columns):
             message = "has columns that differ from those of this version of fairstats"
-            raise InputError([Problem(str(path), message, _REMEDY)])
+            raise input_error(path, message, _REMEDY)
         refuse_hidden_columns(path)
         # With the checks for files from outside, because others may read it afterwards.
         check_parquet(path)
@@ -275,8 +259,7 @@ def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
     try:
         return pyarrow.parquet.read_metadata(path)
     except (pyarrow.ArrowException, OSError) as error:
-        message = f"is not a parquet file ({error})"
-        raise InputError([Problem(str(path), message, "publish it again")]) from None
+        raise input_error(path, f"is not a parquet file ({error})", "publish it again") from None
 
 
 def refuse_hidden_columns(path: Path) -> None:
@@ -289,10 +272,7 @@ def refuse_hidden_columns(path: Path) -> None:
     """
     footer = _footer(path)
     schema, rows = footer.schema.to_arrow_schema(), footer.num_rows
-
-    def wrong(message: str) -> InputError:
-        return InputError([Problem(str(path), message, _REMEDY)])
-
+    wrong = partial(input_error, path, remedy=_REMEDY)
     metadata = schema.metadata or {}
     if not set(metadata) <= {b"pandas", b"ARROW:schema"}:
         raise wrong("has metadata that `fairstats publish` does not write")
@@ -323,9 +303,7 @@ def _refuse_difference(
             which = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
             message = f"{which}: recomputed as {found[column].iloc[place]}"
             value = str(row[column])
-            raise InputError(
-                [Problem(path, message, _REMEDY, row=place + 1, column=column, value=value)]
-            )
+            raise input_error(path, message, _REMEDY, row=place + 1, column=column, value=value)
 
 
 def _differ(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -41,7 +40,8 @@ from pyhanko.sign.signers.pdf_byterange import SignatureObject
 from pyhanko.sign.signers.pdf_cms import select_suitable_signing_md
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import input_error
 from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.signing_keys import PASSPHRASE_VARIABLE, refuse_in_site, refuse_readable
 from fairstats.publishing.signing_keys import passphrase as passphrase
@@ -58,13 +58,10 @@ _FIELD = "Signature"
 _RESERVED = 32 << 10
 
 
-def read_certificates(paths: Iterable[str | os.PathLike[str]]) -> list[x509.Certificate]:
+def read_certificates(paths: Iterable[AnyPath]) -> list[x509.Certificate]:
     """Read the certificates that a reader trusts.
 
-    Parameters
-    ----------
-    paths : iterable of paths
-        Files with one or more certificates in PEM.
+    A file may have several, in PEM.
 
     Returns
     -------
@@ -78,19 +75,18 @@ def read_certificates(paths: Iterable[str | os.PathLike[str]]) -> list[x509.Cert
     return [certificate for path in paths for certificate in _read(path)]
 
 
-def _read(path: str | os.PathLike[str]) -> list[x509.Certificate]:
+def _read(path: AnyPath) -> list[x509.Certificate]:
     content = read_once(path, _LARGEST_FILE).content
     remedy = "give the signer's certificate, or the root that issued it, in PEM"
     if b"PRIVATE KEY" in content:
-        message = "contains a private key"
-        raise InputError([Problem(str(path), message, f"keep it secret, and {remedy}")])
+        raise input_error(path, "contains a private key", f"keep it secret, and {remedy}")
     try:
         found = x509.load_pem_x509_certificates(content)
         readable = all(name_of(one) for one in found)
     except ValueError:
         readable = False
     if not readable or _CERTIFICATE.sub(b"", content).strip():
-        raise InputError([Problem(str(path), "is not a file of certificates in PEM", remedy)])
+        raise input_error(path, "is not a file of certificates in PEM", remedy)
     return found
 
 
@@ -157,17 +153,8 @@ class Credentials:
     chain: tuple[Certificate, ...]
 
 
-def read_credentials(
-    path: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> Credentials:
-    """Read a private key with its certificate.
-
-    Parameters
-    ----------
-    path : path
-        A PKCS#12 file that only its owner can read.
-    passphrase : bytes, optional
-        If the file is encrypted.
+def read_credentials(path: AnyPath, *, passphrase: bytes | None = None) -> Credentials:
+    """Read a private key with its certificate from a PKCS#12 file that only its owner can read.
 
     Returns
     -------
@@ -182,7 +169,7 @@ def read_credentials(
     """
     file = Path(path)
     if file.is_symlink():
-        raise InputError([Problem(str(file), "is a link", "give the file itself")])
+        raise input_error(file, "is a link", "give the file itself")
     content = read_once(file, _LARGEST_FILE).content
     refuse_in_site(file, "move it to a folder that is not published, and use a new certificate")
     refuse_readable(file)
@@ -196,25 +183,22 @@ def _load(content: bytes, passphrase: bytes | None, path: str) -> PKCS12KeyAndCe
     except (KeyError, TypeError, ValueError):
         known = False
     if not known:
-        raise InputError([Problem(path, "is not a PKCS#12 file", f"make one: {_EXPORT}")])
+        raise input_error(path, "is not a PKCS#12 file", f"make one: {_EXPORT}")
     # The texts of the errors are left out: they come from the content.
     try:
         return load_pkcs12(content, passphrase)
     except UnsupportedAlgorithm:
         message = "is encrypted with a method that is not supported"
-        raise InputError([Problem(path, message, f"make it again: {_EXPORT}")]) from None
+        raise input_error(path, message, f"make it again: {_EXPORT}") from None
     except ValueError:
         message = "is encrypted" if passphrase is None else "cannot be decrypted"
         if passphrase is not None:
             message += ": the passphrase is wrong, or the file is damaged"
-        remedy = f"set {PASSPHRASE_VARIABLE} to its passphrase"
-        raise InputError([Problem(path, message, remedy)]) from None
+        raise input_error(path, message, f"set {PASSPHRASE_VARIABLE} to its passphrase") from None
 
 
 def _checked(found: PKCS12KeyAndCertificates, path: str) -> Credentials:
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(path, message, remedy)])
-
+    wrong = partial(input_error, path)
     again = f"make the file again, with both: {_EXPORT}"
     key, entry = found.key, found.cert
     if key is None:
@@ -236,17 +220,8 @@ def _checked(found: PKCS12KeyAndCertificates, path: str) -> Credentials:
     return Credentials(PrivateKeyInfo.load(secret), encoded(certificate), chain)
 
 
-def report_signer(
-    path: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> Callable[[bytes], bytes]:
-    """Return the function that signs a PDF.
-
-    Parameters
-    ----------
-    path : path
-        A PKCS#12 file with the signer's private key and certificate.
-    passphrase : bytes, optional
-        If the file is encrypted.
+def report_signer(path: AnyPath, *, passphrase: bytes | None = None) -> Callable[[bytes], bytes]:
+    """Return the function that signs a PDF with the key and certificate in a PKCS#12 file.
 
     Returns
     -------
@@ -273,7 +248,7 @@ def _sign(signer: SimpleSigner, content: bytes) -> bytes:
         if 2 * len(made) > _RESERVED:
             name = certificate.subject.human_friendly
             message = f"its certificates have {len(made):,} bytes; the limit is {_RESERVED // 2:,}"
-            raise InputError([Problem(name, message, "leave out those of its issuers")])
+            raise input_error(name, message, "leave out those of its issuers")
         return bytes(made)
 
     return with_signature(content, datetime.now(UTC), sign, algorithm=algorithm)
@@ -295,16 +270,8 @@ def with_signature(
 ) -> bytes:
     """Append an invisible signature to a PDF; the same values give the same bytes.
 
-    Parameters
-    ----------
-    content : bytes
-        The PDF.
-    when : datetime
-        The time to state.
-    sign : callable
-        Makes the signature (CMS) from the digest of everything else.
-    algorithm : str
-        The algorithm of the digest.
+    `sign` makes the signature (CMS) from the digest of everything else, and `when` is the time
+    to state.
     """
     writer = _Update(io.BytesIO(content))
     writer.ensure_output_version(version=(1, 7))

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem, keyword, wrong
+from fairstats._lib.problems import input_error, keyword, wrong
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8000
@@ -139,8 +139,8 @@ def _check_site(folder: Path) -> None:
     if (folder / "index.html").is_file():
         return
     if not folder.is_dir():
-        raise InputError([Problem(str(folder), "no such folder", "give the folder of a site")])
+        raise input_error(folder, "no such folder", "give the folder of a site")
     inside = folder / "site"
     there = (inside / "index.html").is_file()
     remedy = f"use {inside}" if there else "give the folder with the site's index.html"
-    raise InputError([Problem(str(folder), "contains no site (no index.html)", remedy)])
+    raise input_error(folder, "contains no site (no index.html)", remedy)

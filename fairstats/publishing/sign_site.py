@@ -13,7 +13,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath, Paths
+from fairstats._lib.problems import input_error, refuse
 from fairstats._lib.untrusted_files import FileBytes, read_once
 from fairstats.publishing.publish import library_versions
 from fairstats.publishing.release_signatures import SignedStatement, add_statements, write_list
@@ -58,12 +59,7 @@ class Attested:
     path: Path | None
 
 
-def sign(
-    site: str | os.PathLike[str],
-    key: str | os.PathLike[str],
-    *,
-    passphrase: bytes | None = None,
-) -> Path:
+def sign(site: AnyPath, key: AnyPath, *, passphrase: bytes | None = None) -> Path:
     """Sign the present state of a site as its publisher.
 
     Parameters
@@ -94,19 +90,18 @@ def sign(
     """
     signer = read_private_key(key, passphrase=passphrase)
     folder = Path(site)
-    if problems := hash_problems(folder):
-        raise InputError(problems)
+    refuse(hash_problems(folder))
     return _add(folder, "signature", state_of(folder), signer)
 
 
 def verify_and_attest(
-    site: str | os.PathLike[str],
-    key: str | os.PathLike[str],
+    site: AnyPath,
+    key: AnyPath,
     *,
     passphrase: bytes | None = None,
     expect: str | None = None,
     after: str | None = None,
-    trust: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    trust: Paths = (),
     pages: bool = True,
 ) -> Attested:
     """Verify a site, and sign a statement that all of its figures were recomputed.
@@ -139,14 +134,13 @@ def verify_and_attest(
     if any(one.problems for one in found):
         return Attested(found, None)
     if state_of(folder) != before:
-        message, remedy = "changed while it was verified", "verify it again"
-        raise InputError([Problem(str(folder), message, remedy)])
+        raise input_error(folder, "changed while it was verified", "verify it again")
     more = (PAGES_PROPERTY,) if pages else ()
     return Attested(found, _add(folder, "attestation", before, signer, more))
 
 
 def add_attestations(
-    site: str | os.PathLike[str], files: Iterable[str | os.PathLike[str]] = ()
+    site: AnyPath, files: Iterable[str | os.PathLike[str]] = ()
 ) -> list[SignedStatement]:
     """Add signed statements of others to a site, and list all that it has.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,7 +28,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import read_once
 from fairstats.release.contents import RELEASES
@@ -69,9 +71,7 @@ class PublicKey:
         return key
 
 
-def create_key(
-    out: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> tuple[Path, PublicKey]:
+def create_key(out: AnyPath, *, passphrase: bytes | None = None) -> tuple[Path, PublicKey]:
     """Make a key pair: `out` with mode 0600, and `out`.pub.
 
     Parameters
@@ -105,10 +105,10 @@ def create_key(
     refuse_in_site(private, "write it to a folder that is not published")
     if passphrase is not None and not passphrase:
         message, remedy = "is empty", "give a passphrase, or unset it for a key without one"
-        raise InputError([Problem(PASSPHRASE_VARIABLE, message, remedy)])
+        raise input_error(PASSPHRASE_VARIABLE, message, remedy)
     remedy = "choose another name: a key is never overwritten"
-    if there := [path for path in (private, public) if os.path.lexists(path)]:
-        raise InputError([Problem(str(path), "exists already", remedy) for path in there])
+    there = (path for path in (private, public) if os.path.lexists(path))
+    refuse(Problem(str(path), "exists already", remedy) for path in there)
     made = Ed25519PrivateKey.generate()
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     secret = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
@@ -134,9 +134,7 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         raise
 
 
-def read_private_key(
-    path: str | os.PathLike[str], *, passphrase: bytes | None = None
-) -> Ed25519PrivateKey:
+def read_private_key(path: AnyPath, *, passphrase: bytes | None = None) -> Ed25519PrivateKey:
     """Read a private key; no message contains a part of it.
 
     Raises
@@ -147,10 +145,7 @@ def read_private_key(
     """
     file = Path(path)
     content = read_once(file, _LARGEST_KEY).content
-
-    def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(str(file), message, remedy)])
-
+    wrong = partial(input_error, file)
     refuse_in_site(file, "move it to a folder that is not published, and use a new key")
     if b"PUBLIC KEY" in content:
         raise wrong("is a public key", f"give the private key, without {PUBLIC}")
@@ -172,7 +167,7 @@ def read_private_key(
     return key
 
 
-def read_public_key(path: str | os.PathLike[str]) -> PublicKey:
+def read_public_key(path: AnyPath) -> PublicKey:
     """Read a public key.
 
     Raises
@@ -193,17 +188,17 @@ def parse_public_key(content: bytes, path: str) -> PublicKey:
     """
     remedy = f"give the {PUBLIC} file that `fairstats keygen` wrote"
     if b"PRIVATE KEY" in content:
-        raise InputError([Problem(path, "is a private key", f"keep it secret, and {remedy}")])
+        raise input_error(path, "is a private key", f"keep it secret, and {remedy}")
     try:
         key = load_pem_public_key(content)
     except (ValueError, UnsupportedAlgorithm):
-        raise InputError([Problem(path, "is not a public key in PEM", remedy)]) from None
+        raise input_error(path, "is not a public key in PEM", remedy) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError([Problem(path, "is not an ed25519 key", remedy)])
+        raise input_error(path, "is not an ed25519 key", remedy)
     found = public_part(key)
     # PEM readers skip text around a key; in a site it would be published.
     if content.decode(errors="replace").split() != found.pem.split():
-        raise InputError([Problem(path, "contains more than a public key", remedy)])
+        raise input_error(path, "contains more than a public key", remedy)
     return found
 
 
@@ -224,7 +219,7 @@ def refuse_readable(path: Path) -> None:
     """
     if os.name == "posix" and path.stat().st_mode & _OTHERS:
         message = "can be read by other users of this machine"
-        raise InputError([Problem(str(path), message, f"run chmod 600 {path.name}")])
+        raise input_error(path, message, f"run chmod 600 {path.name}")
 
 
 def refuse_in_site(path: Path, remedy: str) -> None:
@@ -237,8 +232,7 @@ def refuse_in_site(path: Path, remedy: str) -> None:
     """
     for folder in path.resolve().parents:
         if any((folder / RELEASES).glob("*/manifest.json")):
-            message = f"is inside the site {folder}, which is published"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, f"is inside the site {folder}, which is published", remedy)
 
 
 def passphrase() -> bytes | None:
@@ -309,9 +303,7 @@ class TrustedKey:
         return None
 
 
-def read_trusted(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> dict[str, TrustedKey]:
+def read_trusted(paths: Paths) -> dict[str, TrustedKey]:
     """Read the keys that a reader trusts.
 
     Parameters
@@ -330,14 +322,14 @@ def read_trusted(
         If a file is neither, or a key is in two of them.
     """
     found: dict[str, TrustedKey] = {}
-    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+    for path in each_path(paths):
         file = Path(path)
         toml = file.suffix == ".toml"
         for one in _read_toml(file) if toml else [TrustedKey(read_public_key(file), file.stem)]:
             if one.key.id in found:
                 message = f"contains key {one.key.short}, which was given before"
                 # Of two entries, one may revoke the key and the other not.
-                raise InputError([Problem(str(file), message, "give each key once")])
+                raise input_error(file, message, "give each key once")
             found[one.key.id] = one
     return found
 

@@ -61,11 +61,6 @@ def locked(site: Path) -> AbstractContextManager[None]:
 def assemble(site: Path) -> None:
     """Make all files of a site that follow from its releases, and remove any others.
 
-    Parameters
-    ----------
-    site : Path
-        The site's folder, with at least one release.
-
     Notes
     -----
     Everything is first made in a temporary folder, which needs the space. Then ``latest/`` and
@@ -145,12 +140,7 @@ def _redirect(title: str, newest: Release, page: str, up: str) -> str:
 def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:
     """Compare the files around the releases with those that the releases give.
 
-    Parameters
-    ----------
-    site : Path
-        The site's folder.
-    intact : bool
-        Whether the releases are intact; if not, no files are made from them.
+    If the releases are not `intact`, no files are made from them.
 
     Returns
     -------

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from fairstats._lib.formatting import capital, escape_comment, listed, p_figure, percent, quoted
-from fairstats._lib.problems import InputError, Problem, in_lines, printable
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, in_lines, input_error, printable, refuse
 from fairstats._lib.safe_names import same_looking
 from fairstats._lib.table_text import json_text, records
 from fairstats._lib.untrusted_files import FileBytes
@@ -150,7 +151,7 @@ class SubmissionCheck:
 
 
 def check_submission(
-    folder: str | os.PathLike[str],
+    folder: AnyPath,
     present: pd.DataFrame | None = None,
     *,
     missing: MissingPolicy | None = None,
@@ -217,8 +218,7 @@ def check_submission(
         votes = vote_problems(answers, str(path), "submit the answers that were voted on")
         problems = [*mismatches(submission, answers), *_alike(answers, present, path), *votes]
         problems += _alike_submitters(submission, submitters or {})
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
     except InputError as error:
         return SubmissionCheck(path, submission, error.problems, none, None)
     names = set(answers["benchmark"]) | (set() if present is None else set(present["benchmark"]))
@@ -255,10 +255,10 @@ def _refuse_accepted(submission: Submission, accepted: Iterable[str]) -> None:
     path, name = submission.path, submission.path.absolute().name
     if submission.acceptance is not None:
         message = "is written by the keeper of a board who accepts the submission"
-        raise InputError([Problem(str(path / ACCEPTANCE_FILE), message, "remove it")])
+        raise input_error(path / ACCEPTANCE_FILE, message, "remove it")
     if name.casefold() in {one.casefold() for one in accepted}:
         message = "has the name of an accepted submission"
-        raise InputError([Problem(str(path), message, "rename the folder of the new submission")])
+        raise input_error(path, message, "rename the folder of the new submission")
 
 
 def _alike(answers: pd.DataFrame, present: pd.DataFrame | None, path: Path) -> list[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.installation import how_to_install
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, wrong
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, parameter, wrong
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.safe_names import SHA256, file_sha256
 from fairstats._lib.untrusted_tables import check_parquet
@@ -84,11 +85,11 @@ class Verification:
 
 
 def verify(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     *,
     expect: str | None = None,
     after: str | None = None,
-    trust: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    trust: Paths = (),
     pages: bool = True,
 ) -> list[Verification]:
     """Verify a release, or a site with all of its releases.
@@ -144,7 +145,7 @@ def verify(
     _refuse_hash("expect", expect)
     _refuse_hash("after", after)
     folder = Path(path)
-    trusted = [trust] if isinstance(trust, (str, os.PathLike)) else list(trust)
+    trusted = each_path(trust)
     if os.path.lexists(folder / MANIFEST):
         if trusted or after is not None:
             given = "trust" if trusted else "after"
@@ -179,12 +180,12 @@ def site_releases(folder: Path) -> list[Release]:
     """
     if os.path.lexists(folder / MANIFEST):
         remedy = "give the folder of the site, which contains v/"
-        raise InputError([Problem(str(folder), "is one release, not a site", remedy)])
+        raise input_error(folder, "is one release, not a site", remedy)
     check_manifests(folder)
     releases = releases_of(folder)
     if not releases:
         remedy = "give the folder of a release, or of the whole site"
-        raise InputError([Problem(str(folder), "contains no release", remedy)])
+        raise input_error(folder, "contains no release", remedy)
     return releases
 
 
@@ -211,7 +212,7 @@ def _refuse_hash(name: str, text: str | None) -> None:
         raise wrong(name, f"{text!r} is not a sha256", "give 64 hexadecimal digits")
 
 
-def _read_trusted(paths: list[str | os.PathLike[str]]) -> dict[str, TrustedKey]:
+def _read_trusted(paths: list[AnyPath]) -> dict[str, TrustedKey]:
     """Read the trusted keys; without any, no library of cryptography is needed."""
     if not paths:
         return {}

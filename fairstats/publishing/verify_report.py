@@ -24,7 +24,8 @@ from pyhanko.sign.validation.settings import KeyUsageConstraints
 from pyhanko_certvalidator import ValidationContext
 
 from fairstats._lib.atomic_files import temporary_folder
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error, keyword
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_once
 from fairstats.publishing.report_signature import (
@@ -98,7 +99,7 @@ class SignatureCheck:
     notes: tuple[str, ...] = ()
 
 
-def read_pdf(path: str | os.PathLike[str]) -> Pdf:
+def read_pdf(path: AnyPath) -> Pdf:
     """Read a PDF.
 
     Raises
@@ -110,8 +111,7 @@ def read_pdf(path: str | os.PathLike[str]) -> Pdf:
     with parsing(str(file), "cannot be read as a PDF"):
         reader = PdfFileReader(io.BytesIO(file.content))
         if reader.encrypted:
-            problem = Problem(str(file), "is encrypted", "get a copy that is not encrypted")
-            raise InputError([problem])
+            raise input_error(file, "is encrypted", "get a copy that is not encrypted")
         keywords = str(entry(entry(reader.trailer_view, "/Info", {}), "/Keywords", ""))
     return Pdf(str(file), file.content, keywords, reader)
 
@@ -141,7 +141,7 @@ def parsing(path: str, message: str) -> Iterator[None]:
     # A damaged file can make a parser fail in any way.
     except Exception as error:
         cause = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError([Problem(path, f"{message} ({cause})", "get the report again")]) from None
+        raise input_error(path, f"{message} ({cause})", "get the report again") from None
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
@@ -280,15 +280,6 @@ def _aware(time: datetime) -> datetime:
 def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
     """Check whether a PDF is the report that this version of fairstats draws from a release.
 
-    Parameters
-    ----------
-    pdf : Pdf
-        The report; it may be signed.
-    release : Path
-        The release's folder.
-    origin : Origin
-        What the report was drawn from.
-
     Returns
     -------
     bool
@@ -323,8 +314,8 @@ def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
 
 
 def verify_report(
-    path: str | os.PathLike[str],
-    release: str | os.PathLike[str],
+    path: AnyPath,
+    release: AnyPath,
     *,
     trust: Iterable[str | os.PathLike[str]] = (),
     pages: bool = True,

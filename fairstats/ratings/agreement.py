@@ -188,20 +188,10 @@ def agreement_of(
 def disagreement(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Return the judgements of each task's raters, to find tasks with disagreement.
 
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Ratings in normal form.
-    rubrics : Mapping[str, Rubric]
-        Their rubrics by name.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `DISAGREEMENT_COLUMNS`, one row per task, dimension, kind and group of raters (``pooled``
-        combines all groups of persons, if the dataset has several). ``n_ratings`` have a value,
-        ``n_reported`` of these report, and ``n_missing`` have no value. ``agreement`` is the share
-        of pairs of ratings that agree on whether to report; NaN with fewer than two ratings.
+    These are `DISAGREEMENT_COLUMNS`, one row per task, dimension, kind and group of raters
+    (``pooled`` combines all groups of persons, if the dataset has several). ``n_ratings`` have a
+    value, ``n_reported`` of these report, and ``n_missing`` have no value. ``agreement`` is the
+    share of pairs of ratings that agree on whether to report; NaN with fewer than two ratings.
 
     Notes
     -----
@@ -234,13 +224,6 @@ def disagreement(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.Dat
 
 def rating_votes(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Count the tasks by number of reports and number of ratings.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Ratings in normal form.
-    rubrics : Mapping[str, Rubric]
-        Their rubrics by name.
 
     Returns
     -------

@@ -183,19 +183,9 @@ PAIRED_BIAS_COLUMNS = (
 
 
 def counterfactual_pairs(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
-    """Return the pairs of items named in counterfactual tasks.
+    """Return the pairs of items named in counterfactual tasks, one row per pair.
 
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Ratings in normal form.
-    rubrics : iterable or mapping of Rubric
-        Additional rubrics.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair: benchmark, dataset, item_id, item_id_2 and model.
+    Its columns are benchmark, dataset, item_id, item_id_2 and model.
     """
     frame, _ = ratings_comparing(ratings, "items", rubrics)
     columns = ["benchmark", "dataset", "item_id", "item_id_2", "model"]

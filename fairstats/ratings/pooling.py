@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -152,21 +153,7 @@ def ratings_comparing(
     compares: Compares,
     rubrics: Rubrics = (),
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """Return the ratings by rubrics with this kind of comparison, and the rubrics by name.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Ratings in normal form.
-    compares : {"nothing", "models", "items"}
-        The texts that are compared in a task.
-    rubrics : iterable or mapping of Rubric
-        Additional rubrics.
-
-    Returns
-    -------
-    pandas.DataFrame, dict of str to Rubric
-    """
+    """Return the ratings by rubrics with this kind of comparison, and the rubrics by name."""
     known = load_rubrics(ratings["rubric"].unique(), rubrics)
     own = {name: rubric for name, rubric in known.items() if rubric.compares == compares}
     return ratings[ratings["rubric"].isin(list(own))], own
@@ -177,19 +164,9 @@ def with_pooled(
 ) -> pd.DataFrame:
     """Return the rows, plus copies for all datasets and all groups of persons combined.
 
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Rows with dataset, rater_kind, rater_group and the columns of `within`.
-    within : iterable of str
-        Columns that are never pooled, in addition to the kind of raters.
-
-    Returns
-    -------
-    pandas.DataFrame
-        If there are several datasets, their rows also appear under the dataset ``pooled``. If a
-        dataset has several groups of persons, their rows also appear under the group ``pooled``.
-        Groups of models are not pooled: each is a separate judge.
+    If there are several datasets, their rows also appear under the dataset ``pooled``. If a dataset
+    has several groups of persons, their rows also appear under the group ``pooled``. Groups of
+    models are not pooled: each is a separate judge. Nor are the columns of `within`.
 
     Raises
     ------
@@ -202,17 +179,7 @@ def with_pooled(
 
 
 def all_datasets(table: pd.DataFrame) -> pd.Series:
-    """Return which rows of a table are for all datasets combined, or for the only one.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        With dataset, and the columns that identify an estimate.
-
-    Returns
-    -------
-    pandas.Series of bool
-    """
+    """Return which rows of a table are for all datasets combined, or for the only one."""
     pooled = table["dataset"] == POOLED
     whose = [table[c].fillna("") for c in _WHOSE if c in table]
     return pooled | ~pooled.groupby(whose).transform("any")
@@ -236,19 +203,8 @@ def with_event(
 ) -> pd.DataFrame:
     """Return the rows of dimensions of bias, with the estimated event.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Ratings in normal form.
-    rubrics : Mapping[str, Rubric]
-        Their rubrics by name.
-    about : iterable of {"bias", "context"}
-        The kinds of dimensions.
-
-    Returns
-    -------
-    pandas.DataFrame
-        In the order of the rubrics' questions, with ``reported``: 1 or 0, NaN without a judgement.
+    They are in the order of the rubrics' questions, with ``reported``: 1 or 0, NaN without a
+    judgement.
     """
     parts = []
     for name, rubric in rubrics.items():
@@ -289,18 +245,8 @@ def linked_items(
     Judgements on a and b are not independent of judgements on a and c, in either order of the
     items. All pairs that are connected by shared items belong to one set.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Rows with item_id, item_id_2 and the columns of `within`. Without a second item (null, or no
-        such column), a row has a single item.
-    within : iterable of str
-        Items are the same only if these columns are also the same.
-
-    Returns
-    -------
-    ndarray of int, shape (rows,)
-        From 0. If no row has a second item, these are the items.
+    Numbers are from 0. Items are the same only if the columns `within` are also the same. Without a
+    second item (null, or no such column), a row has a single item.
 
     Examples
     --------
@@ -328,35 +274,18 @@ def linked_items(
 
 
 def crossed_limits(
-    values: npt.NDArray[np.float64],
+    values: npt.NDArray[Any],
     items: npt.NDArray[np.int64],
-    raters: npt.NDArray[np.int64],
+    raters: npt.NDArray[Any],
     *,
     alpha: float,
     least: float = 0.0,
-) -> dict[str, object]:
-    """Return the interval of a mean of ratings over further items and raters.
+) -> dict[str, Any]:
+    """Return the `crossed_interval` of a mean of ratings between `least` and 1, by column.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        The ratings as numbers between `least` and 1.
-    items, raters : ndarray of int, shape (n,)
-        The item, or the set from `linked_items`, and the rater of each.
-    alpha : float
-        1 − confidence level.
-    least : {0, -1}
-        The smallest possible rating: −1 for a difference.
-
-    Returns
-    -------
-    dict
-        crossed_low, crossed_high and crossed_method, from `crossed_interval`.
+    `least` is −1 for a difference. An item may be a set from `linked_items`.
     """
     span = 1 - least
     found = crossed_interval((values - least) / span, items, raters, alpha=alpha)
-    return {
-        "crossed_low": least + span * float(found.ci_low),
-        "crossed_high": least + span * float(found.ci_high),
-        "crossed_method": str(found.method),
-    }
+    limits = (least + span * limit for limit in found.ci)
+    return dict(zip(CROSSED_COLUMNS, (*limits, found.method), strict=True))

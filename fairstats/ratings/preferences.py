@@ -159,19 +159,9 @@ def preference_rates(
 def preferences(ratings: pd.DataFrame, rubrics: Rubrics = ()) -> pd.DataFrame:
     """Return the ratings by rubrics that compare models, with each rating's preference.
 
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Ratings in normal form.
-    rubrics : iterable or mapping of Rubric
-        Additional rubrics.
-
-    Returns
-    -------
-    pandas.DataFrame
-        For the dimensions that state a preference, in the rubric's order, with models in the order
-        of their names. ``prefers`` is 1 for `model`, −1 for `model_2`, 0 for neither, NaN without a
-        judgement. ``shown_first`` is 1 or −1 for the model shown first, NaN if unknown.
+    These are the dimensions that state a preference, in the rubric's order, with models in the
+    order of their names. ``prefers`` is 1 for `model`, −1 for `model_2`, 0 for neither, NaN without
+    a judgement. ``shown_first`` is 1 or −1 for the model shown first, NaN if unknown.
     """
     frame, known = ratings_comparing(ratings, "models", rubrics)
     parts = []

@@ -12,7 +12,7 @@ import scipy
 from fairstats._lib.problems import InputError, Problem, parameter, wrong
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import LEAST_P, check_alpha
-from fairstats.inference.logistic import bias_reduced_errors, separating_direction
+from fairstats.inference.logistic import clustered_fit, separating_direction, standardised
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
 
 #: Columns of the table from `rater_regression`, in order.
@@ -28,8 +28,6 @@ RATING_COVARIATES = ("rater_group", "dataset", "model")
 NOT_STATED = "not stated"
 
 _INTERCEPT = "intercept"
-# Smaller values are rounding error: raters who all report equally often show no differences.
-_NO_ERROR = 1e-9
 _ALIKE = "all judgements report bias, or none does"
 
 
@@ -270,7 +268,7 @@ def _of_unit(
             why = f"no standard error: only one rater is {single[0]}" if single else ""
             if not why and np.isnan(errors[place]):
                 why = f"no standard error: {n_raters} raters for {len(terms)} terms"
-            if not why and errors[place] < _NO_ERROR:
+            if not why and errors[place] == 0:
                 why = "no standard error: all raters behind it report the same"
             error = np.nan if why else errors[place]
             if level and not why:
@@ -373,23 +371,13 @@ def _fit(
     kept: pd.DataFrame, terms: list[tuple[str, str]]
 ) -> tuple[str, FloatArray, FloatArray, FloatArray]:
     """Return why there is no finite estimate, the estimates, and their standard errors and df."""
-    from statsmodels.discrete.discrete_model import Logit
-
     nothing = np.full(len(terms), np.nan)
-    design = np.ones((len(kept), len(terms)))
+    given = np.ones((len(kept), len(terms)))
     for place, (name, level) in enumerate(terms):
         if name != _INTERCEPT:
             values = kept[f"covariate {name}"]
-            design[:, place] = values if level == "" else values == level
-    # Centre and scale numbers, so that units and origin have no effect.
-    back = np.eye(len(terms))
-    for place, (_, level) in enumerate(terms[1:], start=1):
-        if level == "":
-            mean, deviation = design[:, place].mean(), design[:, place].std()
-            # The standard deviation of a constant is rounding error.
-            deviation = 1.0 if deviation <= 1e-12 * abs(mean) else deviation
-            back[[0, place], place] = -mean / deviation, 1 / deviation
-            design[:, place] = (design[:, place] - mean) / deviation
+            given[:, place] = values if level == "" else values == level
+    design, back = standardised(given)
     if np.linalg.matrix_rank(design) < len(terms):
         reason = "no estimate: a covariate is constant, or follows from others"
         return reason, nothing, nothing, nothing
@@ -399,14 +387,10 @@ def _fit(
         parts = [" ".join(terms[i]).strip() for i in np.flatnonzero(np.abs(direction) > 1e-6)]
         reason = f"no finite estimate: reports are separated by {', '.join(parts)}"
         return reason, nothing, nothing, nothing
-    fitted = Logit(reported.astype(np.float64), design).fit(disp=0).params
-    params = back @ fitted
+    params, errors, df = clustered_fit(design, reported, kept["rater_id"], back)
+    if np.isnan(params).any():
+        return "no estimate: the fit did not converge", nothing, nothing, nothing
     # With no more clusters than terms, some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):
         return "", params, nothing, nothing
-    rate = scipy.special.expit(design @ fitted)
-    deviation = np.sqrt(rate * (1 - rate))
-    errors, df = bias_reduced_errors(
-        design * deviation[:, None], (kept["reported"] - rate) / deviation, kept["rater_id"], back
-    )
     return "", params, errors, df

@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap_counts
-from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.ppi import ppi_mean
 from fairstats.ratings.pooling import (
     CROSSED_COLUMNS,
@@ -19,6 +18,7 @@ from fairstats.ratings.pooling import (
     UNIT_COLUMNS,
     WITHIN,
     Unit,
+    crossed_limits,
     linked_items,
     of_one_answer,
     unit_table,
@@ -128,13 +128,6 @@ def rates_of(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric], alpha: float)
 def value_counts(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Count the ratings with each value, e.g. no, minor and severe bias.
 
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        Ratings in normal form.
-    rubrics : Mapping[str, Rubric]
-        Their rubrics by name.
-
     Returns
     -------
     pandas.DataFrame
@@ -165,7 +158,6 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
     rated = unit.rated()
     reported = rated.reported()
     no, yes = rated.counts(reported.astype(np.int64), 2).T
-    crossed = crossed_interval(reported, rated.item, rated.rater, alpha=alpha)
     shared = unit.names | {
         "ci_level": 1 - alpha,
         "n_ratings": len(reported),
@@ -177,22 +169,19 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
     yield shared | {
         "aggregation": "pooled",
         "n_reported": int(reported.sum()),
-        "crossed_low": float(crossed.ci_low),
-        "crossed_high": float(crossed.ci_high),
-        "crossed_method": crossed.method,
+        **crossed_limits(reported, rated.item, rated.rater, alpha=alpha),
     }
     ties = int((yes == no).sum())
     # The first rating of each task gives its item.
     item = rated.item[np.unique(rated.task, return_index=True)[1]]
     for aggregation, votes, n_ties in (("majority", yes > no, ties), ("any", yes > 0, 0)):
-        by_item = crossed_interval(votes, item, np.zeros(len(votes)), alpha=alpha)
+        by_item = crossed_limits(votes, item, np.zeros(len(votes)), alpha=alpha)
         yield shared | {
             "aggregation": aggregation,
             "n_reported": int(votes.sum()),
             "n_ties": n_ties,
-            "crossed_low": float(by_item.ci_low),
-            "crossed_high": float(by_item.ci_high),
-            "crossed_method": str(by_item.method).replace(_ONE_RATER, "these raters"),
+            **by_item,
+            "crossed_method": by_item["crossed_method"].replace(_ONE_RATER, "these raters"),
         }
 
 

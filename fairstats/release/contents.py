@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairstats._lib.installation import __version__
 from fairstats._lib.memo import Memo
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.safe_names import file_sha256, unique_slugs
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.files import read_parquet
@@ -209,7 +209,7 @@ class Release(Memo):
                 f"or publish its answers as a new one (fairstats publish --answers "
                 f"{self.answers_path})"
             )
-            raise InputError([Problem(str(self.path / file), message, remedy)])
+            raise input_error(self.path / file, message, remedy)
         return _read(self.path / file)
 
     @property
@@ -368,7 +368,7 @@ def _read(path: Path) -> pd.DataFrame:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         message = f"cannot be read ({str(error).splitlines()[0]})"
         remedy = "download the release again from where it was published"
-        raise InputError([Problem(str(path), message, remedy)]) from None
+        raise input_error(path, message, remedy) from None
 
 
 # Pages keep strings otherwise than what is written, see `fairstats.report.render.render`.

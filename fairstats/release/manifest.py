@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import SHA256, declared, file_sha256
 from fairstats._lib.table_text import hash_rows, json_text, write_text
 from fairstats._lib.untrusted_files import checked, read_text
@@ -57,13 +58,7 @@ def _of_time(text: str) -> str:
 
 
 def reason_problem(text: str) -> str:
-    """Return what is wrong with a reason to publish answers that screening blocks; empty if right.
-
-    Parameters
-    ----------
-    text : str
-        The reason, which pages show.
-    """
+    """Return what is wrong with a reason to publish blocked answers; empty if it is right."""
     if text.strip() and len(text) <= _LONGEST_REASON and text.isprintable():
         return ""
     return f"must be a reason of 1 to {_LONGEST_REASON} printable characters"
@@ -225,7 +220,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """
     file = path / MANIFEST
     if file.is_symlink():
-        raise InputError([Problem(str(file), _IS_A_LINK, TAKE_AGAIN)])
+        raise input_error(file, _IS_A_LINK, TAKE_AGAIN)
     message, remedy = "is not the manifest of a release", "publish the release again"
     found = checked(_MANIFEST, read_text(file, _LARGEST_MANIFEST), file, message, remedy)
     return found.model_dump(exclude_unset=True)
@@ -254,7 +249,7 @@ def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
         after = before.name
 
 
-def open_release(path: str | os.PathLike[str]) -> Release:
+def open_release(path: AnyPath) -> Release:
     """Open a release after checking its files against its manifest.
 
     Parameters
@@ -275,11 +270,9 @@ def open_release(path: str | os.PathLike[str]) -> Release:
         if len(there) != 1:
             message = "is a site with several releases" if there else "contains no release"
             example = there[-1] if there else "site/v/2026.11"
-            remedy = f"give the folder of a release, e.g. {example}"
-            raise InputError([Problem(str(folder), message, remedy)])
+            raise input_error(folder, message, f"give the folder of a release, e.g. {example}")
         folder = there[0]
-    if problems := list(file_problems(folder, read_manifest(folder)["files"])):
-        raise InputError(problems)
+    refuse(file_problems(folder, read_manifest(folder)["files"]))
     return Release(folder)
 
 
@@ -293,8 +286,7 @@ def check_manifests(site: Path) -> None:
     """
     for path in [site / RELEASES, *sorted((site / RELEASES).glob("[!.]*"))]:
         if path.is_symlink():
-            message = "is a link, not a folder of the site"
-            raise InputError([Problem(str(path), message, TAKE_AGAIN)])
+            raise input_error(path, "is a link, not a folder of the site", TAKE_AGAIN)
         if path.name != RELEASES and os.path.lexists(path / MANIFEST):
             read_manifest(path)
 

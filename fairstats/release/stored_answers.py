@@ -8,7 +8,6 @@ parts themselves: a release is computed from what it holds.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import Paths
+from fairstats._lib.problems import InputError, Problem, refuse
 from fairstats._lib.processes import give_memory_back
 from fairstats._lib.table_text import hash_rows
 from fairstats.answers import MEMORY_LIMIT
@@ -76,7 +76,7 @@ class StoredAnswers:
 
 
 def store_answers(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    source: Paths,
     folder: Path,
     *,
     benchmarks: Mapping[str, Benchmark],
@@ -84,16 +84,8 @@ def store_answers(
 ) -> StoredAnswers:
     """Sort, check and store answers as parts.
 
-    Parameters
-    ----------
-    source : path, or iterable of paths
-        Parquet files or folders, as for `fairstats.answers.engines.scan_answers`.
-    folder : Path
-        An empty folder for the parts.
-    benchmarks : mapping of str to Benchmark
-        Benchmarks that are not built in.
-    memory_limit : str
-        Memory limit of DuckDB.
+    The folder must be empty; `source` is as for `fairstats.answers.engines.scan_answers`, and
+    `benchmarks` are those that are not built in.
 
     Raises
     ------
@@ -124,8 +116,7 @@ def store_answers(
         summary = _added_up(pd.concat(summaries, ignore_index=True))
         units = summary[list(UNIT_COLUMNS)].drop_duplicates()
         problems = same_looking_problems(units.assign(_path=path))
-        if problems := [*problems, *_incomplete(frame, known, path)]:
-            raise InputError(problems)
+        refuse([*problems, *_incomplete(frame, known, path)])
     give_memory_back()
     return StoredAnswers(folder, frame, sha256.hexdigest(), summary, known)
 
@@ -139,8 +130,7 @@ def refuse_unread(files: Iterable[Path]) -> None:
                 message = "is not read by an engine, so the release would not have it"
                 remedy = f"remove it (an engine reads {', '.join(READ_COLUMNS)})"
                 problems.append(Problem(str(path), message, remedy, column=name))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def _parts(rows: Any) -> Iterator[pd.DataFrame]:
@@ -172,8 +162,7 @@ def _checked(part: pd.DataFrame, known: Mapping[str, Benchmark], path: str) -> p
     except InputError as error:
         raise InputError([replace(problem, row=None) for problem in error.problems]) from None
     problems = part_problems(checked, path=path, known=known)
-    if problems:
-        raise InputError(list(dict.fromkeys(replace(one, row=None) for one in problems)))
+    refuse(dict.fromkeys(replace(one, row=None) for one in problems))
     return checked
 
 

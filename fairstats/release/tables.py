@@ -316,13 +316,6 @@ TABLES: Mapping[str, ReleaseTable] = {
 def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataFrame]:
     """Compute all tables of a release.
 
-    Parameters
-    ----------
-    of : ReleaseInputs
-        What they are computed from.
-    watch : callable, optional
-        Told of the tables that are computed.
-
     Returns
     -------
     dict of str to pandas.DataFrame
@@ -354,15 +347,6 @@ def _made(
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table.
-    folder : Path
-        The target folder; created if it does not exist.
-    name : str
-        The files' name without suffix.
 
     Returns
     -------

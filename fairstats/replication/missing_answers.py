@@ -40,20 +40,9 @@ _MARGINAL = {"accuracy_a", "accuracy_b", "ad", "accuracy_difference", "cohens_h"
 def fewest_missing(alternatives: Alternatives, n: int, most: int) -> list[Answered]:
     """Return the smallest numbers of missing answers with which figures are possible.
 
-    Parameters
-    ----------
-    alternatives : sequence of (Ranges, method of McNemar's test)
-        The ranges of the figures; one alternative has to fit.
-    n : int
-        The number of items.
-    most : int
-        The highest number of missing answers in a group; below n.
-
-    Returns
-    -------
-    list of (int, int, int)
-        Each (n_a, n_b, m) with the fewest missing answers in all; of several m the highest. Empty
-        if no numbers fit.
+    One of the alternatives has to fit, with at most `most` missing answers in a group, below n.
+    Each (n_a, n_b, m) has the fewest missing answers in all; of several m the highest. The list is
+    empty if no numbers fit.
     """
     figures = [one for one in _grouped(alternatives, n, most) if one.allowed[-1]]
     for missing in range(1, 2 * most + 1 if figures else 1):

@@ -189,14 +189,8 @@ def _limit(units: int, rounding: Rounding, *, upper: bool) -> tuple[Fraction, bo
 def read_figure(metric: str, text: str, *, percent: bool = False) -> Figure:
     """Read a published figure.
 
-    Parameters
-    ----------
-    metric : str
-        One of `METRICS`.
-    text : str
-        The cell, such as ``"0.0911"``, ``"84.2%"`` or ``"<0.0001"``.
-    percent : bool
-        Whether the column has percentages; a cell with ``%`` is one in any case.
+    The cell is e.g. ``"0.0911"``, ``"84.2%"`` or ``"<0.0001"``. `percent` is whether the column has
+    percentages; a cell with ``%`` is one in any case.
 
     Raises
     ------

@@ -159,7 +159,8 @@ def replicate_cells(
     released = _released()
     rows = []
     for cell in cells.astype("object").where(cells.notna(), None).to_dict("records"):
-        listed = all((cell["benchmark_version"], model) in released for model in _models(cell))
+        models = filter(None, (cell["model_old"], cell["model"]))
+        listed = all((cell["benchmark_version"], model) in released for model in models)
         rows.append(cell | _compared(cell, figures) | {"released": listed})
     table = pd.DataFrame(rows, columns=list(REPLICATION_COLUMNS)).assign(missing=RULE.missing)
     return _typed(_with_possible(_with_verdicts(table, opened, alpha)))
@@ -320,10 +321,6 @@ def _with_possible(table: pd.DataFrame) -> pd.DataFrame:
     found = pd.read_csv(resource("data", "published", POSSIBLE), dtype="str", keep_default_na=False)
     joined = table[list(ROW_COLUMNS)].merge(found, "left", validate="many_to_one")
     return table.assign(**joined[list(VERDICT_COLUMNS)].set_index(table.index))
-
-
-def _models(cell: Mapping[str, Any]) -> list[str]:
-    return [model for model in (cell["model_old"], cell["model"]) if model is not None]
 
 
 def _released() -> set[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import counted, listed, points, span, uncapital
+from fairstats._lib.formatting import counted, listed, number_word, points, span, uncapital
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import (
@@ -39,6 +39,8 @@ Estimates = Mapping[str, Mapping[str, Any]]
 MOST_PANELS = 4
 # More names than these are counted.
 _MOST_NAMES = 5
+# Each pair can have a separate reason, with its figures.
+_MOST_REASONS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -557,14 +559,7 @@ def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
 def names_of(pairs: Sequence[Pair], own: AnswerSet, last: str = "and") -> str:
     """Name pairs in a sentence: an attribute for all of its pairs, else the groups.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        The pairs to name.
-    own : AnswerSet
-        Their answer set.
-    last : str
-        The word before the last name.
+    `last` is the word before the last name.
     """
     names: list[str] = []
     for name in dict.fromkeys(pair.attribute for pair in pairs):
@@ -580,6 +575,24 @@ def names_of(pairs: Sequence[Pair], own: AnswerSet, last: str = "and") -> str:
     if len(names) > _MOST_NAMES:
         return f"{len(pairs)} of {len(own.pairs)} pairs"
     return listed(names, last)
+
+
+def reasons_of(pairs: Iterable[Pair], own: AnswerSet) -> list[str]:
+    """Return why verdicts are open, missing or need caution, each once.
+
+    Pairs are named unless the reason is that of all pairs of the answer set.
+    """
+    of: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        if why := pair.reason or pair.caution:
+            of.setdefault(why, []).append(pair)
+    texts = [
+        reason if len(named) == len(own.pairs) else f"{names_of(named, own)}: {reason}"
+        for reason, named in list(of.items())[:_MOST_REASONS]
+    ]
+    if more := sum(map(len, list(of.values())[_MOST_REASONS:])):
+        texts.append(f"{number_word(more)} more pairs have similar reasons")
+    return texts
 
 
 def span_of(values: Iterable[float], kind: Kind = CHOICE, *, signed: bool = False) -> str:

@@ -166,17 +166,7 @@ _LONGEST = 2000
 def flip_texts(flips: pd.DataFrame, benchmark: Benchmark) -> str | None:
     """Show both variants of the items that flip for most attributes, in Markdown.
 
-    Parameters
-    ----------
-    flips : pandas.DataFrame
-        From `fairstats.counts.answer_tables.flips_of`, of one answer set and `benchmark`.
-    benchmark : Benchmark
-        Contains the vignettes, if they may be published.
-
-    Returns
-    -------
-    str or None
-        None if there is no text to show.
+    None if there is no text, or it may not be published.
     """
     if not benchmark.publish_items or benchmark.items_file is None or flips.empty:
         return None

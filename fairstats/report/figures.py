@@ -121,15 +121,7 @@ def number(value: Any) -> float:
 
 
 def figure_of(kind: Kind, row: Mapping[str, Any] | None) -> Figure:
-    """Return an estimate of the table of estimates.
-
-    Parameters
-    ----------
-    kind : Kind
-        The kind of answers, which decides the unit.
-    row : mapping or None
-        The estimate; None if there is none.
-    """
+    """Return an estimate of the table of estimates."""
     if row is None:
         return UNKNOWN
     scale, form = _scale_and_form(kind, str(row["metric"]))

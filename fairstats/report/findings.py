@@ -53,17 +53,7 @@ _MOST_BEST = 5
 
 
 def set_label(benchmark: Benchmark, version: str, strategy: str, *, prompted: bool = True) -> str:
-    """Return the readers' name of an answer set's vignettes and prompt, as plain text.
-
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark that was answered.
-    version, strategy : str
-        Its version, and the prompt.
-    prompted : bool
-        Whether to name the prompt.
-    """
+    """Return the readers' name of an answer set's vignettes and prompt, as plain text."""
     vignettes = benchmark.versions.get(version, version)
     return f"{vignettes}, {prompt_label(strategy)}" if prompted else vignettes
 

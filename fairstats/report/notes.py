@@ -158,17 +158,7 @@ def submission_facts(rows: pd.DataFrame) -> list[str]:
 
 
 def submissions_table(rows: pd.DataFrame, models: list[str], *, name: str) -> GT:
-    """Make a table of who sent which model's answers.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        The submissions of a board.
-    models : list of str
-        The models of the board, in its order.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Make a table of who sent which model's answers."""
     sent = {
         row["model"]: row
         | {

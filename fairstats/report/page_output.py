@@ -47,10 +47,7 @@ class FormatError(InputError):
 def box(name: str) -> Iterator[None]:
     """Put the output of the context into a box.
 
-    Parameters
-    ----------
-    name : str
-        The element's class, and the function of the typst template.
+    `name` is the element's class, and the function of the typst template.
     """
     _show_raw(f'<div class="{name}">', f"#{name}[")
     yield
@@ -78,12 +75,7 @@ def on_one_page() -> Iterator[None]:
 def pieces(name: str, *texts: str) -> str:
     """Return texts next to each other, as Markdown.
 
-    Parameters
-    ----------
-    name : str
-        The element's class, and the function of the typst template, which takes each text.
-    *texts : str
-        Markdown without paragraphs.
+    `name` is as in `box`; the function takes each text, which has no paragraphs.
     """
     if output_format() == "html":
         return f"[{' '.join(f'[{text}]{{.piece}}' for text in texts)}]{{.{name}}}"

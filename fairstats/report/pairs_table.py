@@ -151,10 +151,6 @@ def _rates(pair: Pair) -> str:
     return " / ".join(sides)
 
 
-def _h(pair: Pair) -> str:
-    return decimal(pair.value("cohens_h"), 2)
-
-
 def _counts(pair: Pair) -> str:
     both = [pair.value(pair.kind.difference, name) for name in ("n10", "n01")]
     return NONE if math.isnan(sum(both)) else f"{both[0]:,.0f} : {both[1]:,.0f}"
@@ -166,7 +162,12 @@ def _p(pair: Pair) -> str:
 
 
 #: The cells that are not one figure with its limits.
-_OTHERS: dict[str, Callable[[Pair], str]] = {"rates": _rates, "h": _h, "counts": _counts, "p": _p}
+_OTHERS: dict[str, Callable[[Pair], str]] = {
+    "rates": _rates,
+    "h": lambda pair: decimal(pair.value("cohens_h"), 2),
+    "counts": _counts,
+    "p": _p,
+}
 
 
 def _verdict(pair: Pair, *, explained: bool) -> str:

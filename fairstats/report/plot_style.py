@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from fairstats.report.page_output import (
     ACCENT_B,
-    BAND,
     DIM,
     INK,
     NEUTRAL_DARK,
@@ -50,50 +49,6 @@ def plot_theme() -> theme:
         legend_text=p9.element_text(size=8.5),
         panel_spacing=0.02,
     )
-
-
-def difference_layers(
-    margin: float | None,
-    *,
-    along: str = "y",
-    colour: str | None = None,
-    lowest: float = -1,
-    zero: bool = True,
-) -> list[Any]:
-    """Return the marks of differences with intervals: the margin, zero, lines and dots.
-
-    Parameters
-    ----------
-    margin : float or None
-        The equivalence margin to shade, in the unit of the figures; None for no band.
-    along : {"x", "y"}
-        The axis of the differences. Their limits are the columns ``ci_low`` and ``ci_high``; along
-        x, the rows are the column ``row``.
-    colour : str, optional
-        One colour for all marks; by default, the plot's colour scale.
-    lowest : float
-        The lower end of the band, as a multiple of the margin: −1, or 0 for absolute figures.
-    zero : bool
-        Whether to draw a line at 0.
-    """
-    import plotnine as p9
-
-    drawn: dict[str, Any] = {} if colour is None else {"color": colour}
-    layers: list[Any] = []
-    if margin is not None:
-        across = "y" if along == "x" else "x"
-        ends = {f"{across}min": -float("inf"), f"{across}max": float("inf")}
-        ends |= {f"{along}min": lowest * margin, f"{along}max": margin}
-        layers.append(p9.annotate("rect", **ends, fill=BAND))
-    if zero:
-        line: Any = p9.geom_vline if along == "x" else p9.geom_hline
-        layers.append(line(**{f"{along}intercept": 0}, color=DIM, size=0.4))
-    if along == "x":
-        ranges = p9.aes(x="ci_low", xend="ci_high", yend="row")
-        layers.append(p9.geom_segment(ranges, size=0.9, na_rm=True, **drawn))
-    else:
-        layers.append(p9.geom_linerange(p9.aes(ymin="ci_low", ymax="ci_high"), size=0.9, **drawn))
-    return [*layers, p9.geom_point(size=2.2, na_rm=True, **drawn)]
 
 
 def in_order(labels: Iterable[object], *, reverse: bool = False) -> pd.Categorical:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,12 +24,13 @@ from fairstats.report.changes.rows import FIGURES
 from fairstats.report.page_output import (
     ACCENT_A,
     ACCENT_B,
+    BAND,
     DIM,
     INK,
     NEUTRAL_DARK,
     NEUTRAL_LIGHT,
 )
-from fairstats.report.plot_style import difference_layers, in_order, plot_theme
+from fairstats.report.plot_style import in_order, plot_theme
 from fairstats.report.sensitivity import CHOICE_LABELS
 
 if TYPE_CHECKING:
@@ -121,15 +122,19 @@ def plot_forest(
     drawn[_LIMITS] *= 100
     drawn = _placed(drawn, known)
     drawn["result"] = drawn["verdict"].fillna("no verdict") if directed else "no verdict"
+    look: dict[str, Any] = {} if directed else {"color": ACCENT_B}
+    plot = p9.ggplot(drawn, p9.aes("estimate", "row", color="result"))
+    if margin is not None and gaps:
+        band = {"xmin": -100 * margin if directed else 0, "xmax": 100 * margin}
+        ends = {"ymin": -np.inf, "ymax": np.inf}
+        plot += p9.annotate("rect", **band, **ends, fill=BAND)
+    if gaps:
+        plot += p9.geom_vline(xintercept=0, color=DIM, size=0.4)
+    limits = p9.aes(x="ci_low", xend="ci_high", yend="row")
     plot = (
-        p9.ggplot(drawn, p9.aes("estimate", "row", color="result"))
-        + difference_layers(
-            100 * margin if margin is not None and gaps else None,
-            along="x",
-            colour=None if directed else ACCENT_B,
-            lowest=-1 if directed else 0,
-            zero=gaps,
-        )
+        plot
+        + p9.geom_segment(limits, size=0.9, na_rm=True, **look)
+        + p9.geom_point(size=2.2, na_rm=True, **look)
         + p9.facet_grid("board ~ pair", scales="free_y", space="free_y")
         + p9.scale_x_continuous(
             breaks=lambda limits: list(breaks_extended(n=3)(limits)),

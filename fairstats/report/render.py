@@ -644,16 +644,7 @@ def draw_report(
 ) -> None:
     """Draw the report ``reports/_<page>_report.qmd``.
 
-    Parameters
-    ----------
-    release : Release
-        What it shows.
-    page : str
-        Its name.
-    values : mapping, optional
-        What replaces ``{{name}}`` in its cells.
-    title, to, target, **options
-        As for `fairstats.report.render.draw_document`.
+    `values` replace ``{{name}}`` in its cells; the other options are those of `draw_document`.
     """
     with temporary_folder("report") as project:
         copy_pages(project)

@@ -91,12 +91,7 @@ def robustness(own: AnswerSet, pairs: Sequence[Pair] = ()) -> Robustness:
 
     Intervals that cover too rarely count only if they change no verdict.
 
-    Parameters
-    ----------
-    own : AnswerSet
-        The answer set.
-    pairs : sequence of Pair
-        The pairs whose verdicts are meant (default: all pairs of groups).
+    Without `pairs`, all pairs of groups are meant.
     """
     pairs = pairs or own.pairs
     counts: dict[str, int] = {}
@@ -127,15 +122,7 @@ def robustness(own: AnswerSet, pairs: Sequence[Pair] = ()) -> Robustness:
 
 
 def change_of(pair: Pair, rows: pd.DataFrame) -> str:
-    """State a pair's other verdicts, and the choices that give them.
-
-    Parameters
-    ----------
-    pair : Pair
-        The pair.
-    rows : pandas.DataFrame
-        Its rows in `Robustness.changed`.
-    """
+    """State a pair's other verdicts, and the choices that give them."""
     rows = rows.assign(
         verdict=rows["verdict"].fillna("no verdict"),
         choice=list(map(_method, rows["aspect"], rows["choice"])),
@@ -159,15 +146,6 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
 
     There is one row per pair and one column per policy: the estimate with its interval, or the
     range over all fill-ins. A cell is marked if its policy would change the published verdict.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `fairstats.estimates.specifications.sensitivity_of`; rows of other aspects are ignored.
-    release : Release
-        Names the benchmarks' attributes.
-    name : str
-        The table's id, unique on the page.
     """
     from great_tables import html
 

@@ -383,13 +383,7 @@ class _Main(HTMLParser):
 
 
 def write_search_index(site: Path) -> None:
-    """Write the search index of a drawn site, the same for both renderers.
-
-    Parameters
-    ----------
-    site : Path
-        The folder with the pages; the index becomes ``search.json`` there.
-    """
+    """Write the search index of a drawn site, the same for both renderers."""
     entries = []
     for path in sorted(site.rglob("*.html")):
         page, href = _Main(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()

@@ -170,22 +170,9 @@ def overlap_of_items(
 ) -> pd.DataFrame:
     """Compute the overlap of the snippets retrieved for the variants of each item.
 
-    Parameters
-    ----------
-    retrievals, top_k, benchmarks
-        As in `retrieval_overlap`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `ITEM_OVERLAP_COLUMNS`, for each item that `retrieval_overlap` counts: the number of
-        ``variants``, the number of snippets in the lists of all of them (``common``) and of any
-        (``union``), and both measures.
-
-    Raises
-    ------
-    InputError, ValueError
-        As `retrieval_overlap`.
+    These are `ITEM_OVERLAP_COLUMNS` for each item that `retrieval_overlap` counts, which has the
+    same parameters and errors: the number of ``variants``, the number of snippets in the lists of
+    all of them (``common``) and of any (``union``), and both measures.
     """
     rows = [
         row
@@ -272,7 +259,7 @@ def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterato
         # The measures are equal for two variants, so the expensive step runs once.
         if values.tobytes() not in intervals:
             found = _mean(items.set_index("item_id")[measure], clusters, alpha)
-            intervals[values.tobytes()] = _limits(found)
+            intervals[values.tobytes()] = found.to_row()
         rounded = len(np.unique(values)) > 2 and not clusters
         note = f"limits: overlaps rounded to 1/{STEPS:,}" if rounded else ""
         if absent := lists.absent(_variants(lists, attribute)):
@@ -304,17 +291,6 @@ def _mean(values: pd.Series[float], clusters: Mapping[str, str], alpha: float) -
     once = np.ones(len(numbers), dtype=np.int64)
     found = mean_over_units(numbers, once, units, limits=(0.0, 1.0), alpha=alpha)
     return replace(found, n=np.asarray(len(numbers)))
-
-
-def _limits(found: Estimate) -> Row:
-    return {
-        "estimate": float(found.estimate),
-        "ci_low": float(found.ci_low),
-        "ci_high": float(found.ci_high),
-        "ci_level": found.ci_level,
-        "ci_method": str(found.method),
-        "n": int(found.n),
-    }
 
 
 def _typed(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -465,7 +441,7 @@ def _pair(
     scores = pd.Series([rouge_l(a, b) for a, b in found], index=there.index, dtype="float64")[said]
     # Average over the samples of an item.
     means = scores.groupby(level="item_id").mean().clip(0.0, 1.0)
-    return _limits(_mean(means, clusters, alpha)) | {
+    return _mean(means, clusters, alpha).to_row() | {
         "measure": ROUGE_L,
         "n_pairs": len(scores),
         "n_identical": sum(a == b for a, b in found if a),

@@ -80,15 +80,8 @@ _REMEDY = "create the file again with `fairstats rag retrieve`"
 def context_sha256(snippets: Iterable[str]) -> str:
     """Return a hash that identifies the snippets in a prompt, and their order.
 
-    Parameters
-    ----------
-    snippets : iterable of str
-        The sha256 of each snippet's text, by rank; empty if nothing was found.
-
-    Returns
-    -------
-    str
-        The sha256 of these, one per line: the column of that name in the answers.
+    Given the sha256 of each snippet's text, by rank, it is the sha256 of these, one per line: the
+    column of that name in the answers.
 
     Examples
     --------
@@ -99,19 +92,9 @@ def context_sha256(snippets: Iterable[str]) -> str:
 
 
 def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
-    """Check a frame against the schema and convert and order its columns.
+    """Return a frame's rows with the types of the schema, sorted by `RETRIEVAL_KEY`.
 
-    Parameters
-    ----------
-    retrievals : pandas.DataFrame
-        The rows to check; not changed.
-    path : str
-        The file name used in problems.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows, sorted by `RETRIEVAL_KEY`.
+    Problems name the file `path`.
 
     Raises
     ------
@@ -278,18 +261,6 @@ def read_retrievals(
 
 def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     """Write checked retrievals as one parquet file, by renaming a temporary file.
-
-    Parameters
-    ----------
-    retrievals : pandas.DataFrame
-        Retrievals that pass `check_retrievals`.
-    path : path
-        A name that ends in `RETRIEVALS_SUFFIX`.
-
-    Returns
-    -------
-    pathlib.Path
-        `path`.
 
     Raises
     ------

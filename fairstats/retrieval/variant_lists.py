@@ -169,19 +169,9 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
     A strategy is not checked if there are no retrievals for its benchmark at all: answers can be
     published without retrievals.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        Answers.
-    opened : iterable of Lists
-        From `open_retrievals`.
-
-    Returns
-    -------
-    list of Problem
-        For a retriever without lists on the answers' version, lists that end before the strategy's
-        k, a variant of the benchmark without a snippet for any item, and answers that used other
-        snippets.
+    These are: a retriever without lists on the answers' version, lists that end before the
+    strategy's k, a variant of the benchmark without a snippet for any item, and answers that used
+    other snippets.
     """
     by_key = {(one.benchmark.name, one.version, one.retriever): one for one in opened}
     searched = {name for name, _, _ in by_key}

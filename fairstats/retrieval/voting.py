@@ -201,13 +201,12 @@ def vote_counts(
         return _typed([])
     # Votes are compared with the key.
     opened = open_answers(answers, benchmarks).choices()
-    return _typed(
-        [
-            dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True))
-            | _count(votes, alpha, _cluster_of(own, unit, votes))
-            for own, unit, votes in _votes_of(opened)
-        ]
-    )
+    rows = []
+    for own, unit, votes in _votes_of(opened):
+        cluster = own.cluster[own.span(unit)][votes.row] if len(own.cluster) else None
+        names = dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True))
+        rows.append(names | _count(votes, alpha, cluster))
+    return _typed(rows)
 
 
 def _nothing_to_vote_on() -> InputError:
@@ -317,11 +316,6 @@ def _vote_table(opened: OpenAnswers) -> pd.DataFrame:
         tables.append(pd.DataFrame(columns).assign(**own.units.iloc[unit]))
     found = pd.concat(tables, ignore_index=True)[[*_ITEM, "answer", "status"]]
     return found.astype({name: "str" for name in found if name != "sample"})
-
-
-def _cluster_of(own: Grid, unit: int, votes: _Votes) -> IntArray | None:
-    """Return the declared cluster of each vote's item; None if items are independent."""
-    return own.cluster[own.span(unit)][votes.row] if len(own.cluster) else None
 
 
 def _mean_limits(

@@ -223,17 +223,12 @@ def screen_opened(
         for names, finding in _screen_version(panels, recorded, shared)
     ]
     # Each set by itself: a submitter could hide one among many.
-    rows = [
-        names | _row(finding, float(p))
-        for names, own in groupby(found, key=itemgetter(0))
-        for finding, p in _adjusted([finding for _, finding in own])
-    ]
+    rows = []
+    for names, pairs in groupby(found, key=itemgetter(0)):
+        own = [finding for _, finding in pairs]
+        adjusted = adjust_pvalues([one.p_value for one in own])
+        rows += [names | _row(one, float(p)) for one, p in zip(own, adjusted, strict=True)]
     return Screening(pd.DataFrame(rows, columns=list(SCREENING_COLUMNS)).astype(_DTYPES))
-
-
-def _adjusted(findings: list[Finding]) -> Iterator[tuple[Finding, float]]:
-    """Return each finding of a set with its adjusted p-value."""
-    return zip(findings, adjust_pvalues([one.p_value for one in findings]), strict=True)
 
 
 def _row(finding: Finding, p_adjusted: float) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.safe_names import SHA256
 from fairstats._lib.toml_files import unknown_keys
 from fairstats.benchmarks.benchmark_files import toml_text
@@ -138,13 +138,6 @@ _TABLES = ("settings", "prompts", "files")
 def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
     """Check the content of ``submission.toml``.
 
-    Parameters
-    ----------
-    declared : mapping
-        The content.
-    path : Path
-        The file, for problems.
-
     Raises
     ------
     InputError
@@ -158,8 +151,7 @@ def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
         # A value that fits none of several types gives an error for each.
         found = {one["loc"][:2]: one for one in reversed(error.errors())}
         problems += [_problem(place, one, path) for place, one in reversed(found.items())]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return declaration
 
 

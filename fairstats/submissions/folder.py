@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fairstats._lib.model_names import snapshots_in
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.safe_names import is_portable, text_sha256
 from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import FileBytes, read_once
@@ -90,11 +90,6 @@ class Submission:
 def read_submission(path: Path) -> Submission:
     """Read a submission's folder and check its hashes.
 
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
     Raises
     ------
     InputError
@@ -104,7 +99,7 @@ def read_submission(path: Path) -> Submission:
     """
     if not path.is_dir() or path.is_symlink():
         remedy = f"give a folder with a file {SUBMISSION_FILE}"
-        raise InputError([Problem(str(path), "is not the folder of a submission", remedy)])
+        raise input_error(path, "is not the folder of a submission", remedy)
     folder = path.absolute()
     refuse_name(folder)
     inside = {one.name: one for one in sorted(path.iterdir())}
@@ -122,8 +117,7 @@ def read_submission(path: Path) -> Submission:
             message = "has a name that not every system can store"
             remedy = "use letters, digits, dots, hyphens and underscores"
             problems.append(Problem(str(one), message, remedy))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     source = read_once(path / SUBMISSION_FILE, 1 << 20)
     declaration = parse_declaration(read_toml(source), source.path)
     files = []
@@ -154,8 +148,7 @@ def read_submission(path: Path) -> Submission:
         )
         for name in sorted(extra)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     acceptance = None
     if ACCEPTANCE_FILE in inside:
         acceptance = _read_acceptance(inside[ACCEPTANCE_FILE], source.sha256)
@@ -167,7 +160,7 @@ def refuse_name(path: Path) -> None:
     if not is_portable(path.name, _LONGEST_NAME):
         message = "is not a valid name of a submission"
         remedy = f"use up to {_LONGEST_NAME} letters, digits, dots, hyphens and underscores"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
 
 
 def _read_acceptance(path: Path, sha256: str) -> Acceptance:
@@ -175,7 +168,7 @@ def _read_acceptance(path: Path, sha256: str) -> Acceptance:
     if found.submission_sha256 != sha256:
         message = f"is about another {SUBMISSION_FILE}, which was changed after it was accepted"
         remedy = "restore the accepted file, or check and accept the submission again"
-        raise InputError([Problem(str(path), message, remedy)])
+        raise input_error(path, message, remedy)
     return found
 
 
@@ -194,13 +187,7 @@ def acceptance_of(path: str, **values: Any) -> Acceptance:
 
 
 def declared_facts(answers: pd.DataFrame) -> dict[str, Any]:
-    """Return the values of a declaration that can be read from answers.
-
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The answers of one model.
-    """
+    """Return the values of a declaration that can be read from answers."""
     facts: dict[str, Any] = {"settings": {}, "prompts": prompts_of(answers)}
     if len(models := _values(answers, "model")) == 1:
         facts["model"] = str(models[0])
@@ -278,13 +265,7 @@ def mismatches(submission: Submission, answers: pd.DataFrame) -> list[Problem]:
 
 
 def is_submission(folder: Path) -> bool:
-    """Return whether a folder has a declaration or a record of acceptance, in any capitals.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder with files of answers.
-    """
+    """Return whether a folder has a declaration or a record of acceptance, in any capitals."""
     names = {path.name.casefold() for path in folder.iterdir()}
     return bool(names & {SUBMISSION_FILE, ACCEPTANCE_FILE})
 
@@ -309,26 +290,23 @@ def accepted_submissions(files: Mapping[Path, FileBytes]) -> list[Submission]:
     problems: list[Problem] = []
     read = {(path.parent, path.name): file.sha256 for path, file in files.items()}
     for folder in folders:
-        # Some systems would open a file with other capitals.
-        if SUBMISSION_FILE not in {path.name for path in folder.iterdir()}:
-            message, remedy = f"has no {SUBMISSION_FILE}", "restore the accepted folder"
-            problems.append(Problem(str(folder), message, remedy))
-            continue
-        try:
+        with collected(problems):
+            # Some systems would open a file with other capitals.
+            if SUBMISSION_FILE not in {path.name for path in folder.iterdir()}:
+                raise input_error(
+                    folder, f"has no {SUBMISSION_FILE}", "restore the accepted folder"
+                )
             submission = read_submission(folder)
-        except InputError as error:
-            problems += error.problems
-            continue
-        if submission.acceptance is None:
-            remedy = "check it, then run `fairstats submission accept`"
-            problems.append(Problem(str(folder), "was not accepted", remedy))
-        for name, sha256 in submission.declaration.files.items():
-            if read.get((folder, name)) != sha256:
-                message = "is part of the submission, but is left out or was changed"
-                problems.append(Problem(str(folder / name), message, "publish the whole folder"))
-        found.append(submission)
-    if problems:
-        raise InputError(problems)
+            if submission.acceptance is None:
+                remedy = "check it, then run `fairstats submission accept`"
+                problems.append(Problem(str(folder), "was not accepted", remedy))
+            for name, sha256 in submission.declaration.files.items():
+                if read.get((folder, name)) != sha256:
+                    message = "is part of the submission, but is left out or was changed"
+                    remedy = "publish the whole folder"
+                    problems.append(Problem(str(folder / name), message, remedy))
+            found.append(submission)
+    refuse(problems)
     return found
 
 

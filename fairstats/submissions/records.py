@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.untrusted_files import FileBytes
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.files import read_answer_file
@@ -79,15 +79,6 @@ def _answer_sets(files: Iterable[FileBytes]) -> list[tuple[str, ...]]:
 def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) -> pd.DataFrame:
     """Return the table of a release with its types, or raise its problems.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table as it was read.
-    answers : pandas.DataFrame
-        The answers of the release.
-    path : str
-        The file, for problems.
-
     Raises
     ------
     InputError
@@ -95,8 +86,7 @@ def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) 
         1, an answer set that is not in the release or is listed twice, or invalid settings.
     """
     if list(table.columns) != list(SUBMISSION_COLUMNS):
-        message = "does not have the columns of a table of submissions"
-        raise InputError([Problem(path, message, _TAKE_AGAIN)])
+        raise input_error(path, "does not have the columns of a table of submissions", _TAKE_AGAIN)
     problems = []
 
     def wrong(row: int, column: str, message: str) -> None:
@@ -123,6 +113,5 @@ def check_submissions(table: pd.DataFrame, answers: pd.DataFrame, *, path: str) 
         Problem(path, "is listed twice", _TAKE_AGAIN, row=int(row) + 1, column="model")
         for row in units.index[units.duplicated()]
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return table.astype(_DTYPES)

@@ -25,15 +25,7 @@ _WORD = re.compile(r"\w+(?:[-'.,/]\w+)*")
 def added_words(neutral: str, variant: str) -> tuple[str, ...]:
     """Return the stems of content words that are in the variant but not in the neutral text.
 
-    Parameters
-    ----------
-    neutral, variant : str
-        The neutralized vignette, and the vignette as written for a group.
-
-    Returns
-    -------
-    tuple of str
-        In the variant's order, with repeats.
+    They are in the variant's order, with repeats.
 
     Notes
     -----
@@ -65,11 +57,6 @@ def running_words(text: str) -> list[str]:
 def added_text_measures(vignettes: Vignettes) -> pd.DataFrame:
     """Measure the length of each variant and neutral text, and each variant's new words.
 
-    Parameters
-    ----------
-    vignettes : Vignettes
-        The items with the text of all variants.
-
     Returns
     -------
     pandas.DataFrame
@@ -84,15 +71,6 @@ def added_text_findings(
     measures: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
 ) -> pd.DataFrame:
     """Estimate how much text each group's variants add, and the pairs' differences.
-
-    Parameters
-    ----------
-    measures : pandas.DataFrame
-        From `added_text_measures`; other measures are ignored.
-    benchmark : Benchmark
-        Declares the groups and pairs.
-    alpha : float
-        1 − confidence level.
 
     Returns
     -------

@@ -135,21 +135,9 @@ def audit_findings(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Compute findings from measures, and from answers.
+    """Compute `fairstats.vignettes.findings.FINDING_COLUMNS` from measures, and from answers.
 
-    Parameters
-    ----------
-    measures : pandas.DataFrame
-        From `measure_vignettes`, for any number of benchmarks.
-    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame, optional
-        Answers to these or other benchmarks.
-    missing, alpha, benchmarks
-        As in `fairstats.analyze`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`.
+    The options are those of `fairstats.analyze`.
     """
     given = by_name(benchmarks)
     known = load_benchmarks(measures["benchmark"].unique().tolist(), given)

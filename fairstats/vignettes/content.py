@@ -42,11 +42,6 @@ _ASPECT = "content"
 def content_measures(vignettes: Vignettes) -> pd.DataFrame:
     """Measure how much of the neutral text's clinical content each variant keeps.
 
-    Parameters
-    ----------
-    vignettes : Vignettes
-        The items with the text of all variants.
-
     Returns
     -------
     pandas.DataFrame
@@ -77,15 +72,6 @@ def content_findings(
 ) -> pd.DataFrame:
     """Estimate how many variants keep the clinical content, by group, and the pairs' differences.
 
-    Parameters
-    ----------
-    measures : pandas.DataFrame
-        From `content_measures`; other measures are ignored.
-    benchmark : Benchmark
-        Declares the groups and pairs.
-    alpha : float
-        1 − confidence level.
-
     Returns
     -------
     pandas.DataFrame
@@ -112,11 +98,6 @@ def content_findings(
 
 def content_flags(vignettes: Vignettes) -> pd.DataFrame:
     """Return each error of each variant, for a person to check.
-
-    Parameters
-    ----------
-    vignettes : Vignettes
-        The items with the text of all variants.
 
     Returns
     -------

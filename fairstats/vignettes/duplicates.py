@@ -73,10 +73,6 @@ def near_duplicates(items: Sequence[Item]) -> list[Duplicate]:
 def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
     """Measure the similarity of each text to those that it should differ from.
 
-    Parameters
-    ----------
-    vignettes : Vignettes
-
     Returns
     -------
     pandas.DataFrame
@@ -90,13 +86,6 @@ def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
 
 def duplicate_findings(measures: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     """Estimate the share of items with a near-duplicate, and of variants that hardly differ.
-
-    Parameters
-    ----------
-    measures : pandas.DataFrame
-        From `duplicate_measures`; other measures are ignored.
-    alpha : float
-        1 − confidence level.
 
     Returns
     -------
@@ -132,13 +121,6 @@ def duplicate_findings(measures: pd.DataFrame, *, alpha: float = 0.05) -> pd.Dat
 
 def duplicate_flags(vignettes: Vignettes, measures: pd.DataFrame) -> pd.DataFrame:
     """Return near-duplicate items, and variants that hardly differ, for a person to check.
-
-    Parameters
-    ----------
-    vignettes : Vignettes
-        The items with the text of all variants.
-    measures : pandas.DataFrame
-        From `duplicate_measures`; other measures are ignored.
 
     Returns
     -------

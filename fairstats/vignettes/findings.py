@@ -11,9 +11,10 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.inference.differences import mean_difference
-from fairstats.inference.intervals import tango_limits, wilson
+from fairstats.inference.intervals import tango_limits
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.metrics.accuracy import estimate_proportion
 
 #: Columns of the table of findings, in order. ``aspect`` is the question (`ASPECTS`), ``measure``
 #: the measure, and ``quantity`` the estimate. A row for one group has no ``group_b``. A row for a
@@ -95,30 +96,13 @@ def mean_row(values: npt.ArrayLike, largest: float, alpha: float) -> Row:
 def mean_share_row(shares: npt.ArrayLike, alpha: float) -> Row:
     """Return the mean of one share per item, with the bootstrap's interval and no test."""
     clipped = np.clip(np.asarray(shares, dtype=np.float64), 0.0, 1.0)
-    found = bounded_mean_interval(clipped, alpha=alpha)
-    return {
-        "estimate": float(found.estimate),
-        "ci_low": float(found.ci_low),
-        "ci_high": float(found.ci_high),
-        "ci_level": found.ci_level,
-        "ci_method": str(found.method),
-        "n": int(found.n),
-    }
+    return bounded_mean_interval(clipped, alpha=alpha).to_row()
 
 
 def share_row(holds: npt.ArrayLike, alpha: float) -> Row:
     """Return the share of items or variants for which something holds, with Wilson's interval."""
     hits = np.asarray(holds, dtype=bool)
-    count, n = int(hits.sum()), len(hits)
-    limits = wilson(count, n, alpha=alpha)
-    return {
-        "estimate": count / n if n else np.nan,
-        "ci_low": float(limits.ci_low),
-        "ci_high": float(limits.ci_high),
-        "ci_level": 1 - alpha,
-        "ci_method": "wilson",
-        "n": n,
-    }
+    return estimate_proportion(hits.sum(), len(hits), alpha=alpha).to_row()
 
 
 def pair_means(
@@ -133,27 +117,9 @@ def pair_means(
 ) -> Iterator[Row]:
     """Return rows of findings on means: each group's, and each pair's difference.
 
-    Parameters
-    ----------
-    measures : pandas.DataFrame
-        Measures that are not per option.
-    benchmark : Benchmark
-        Declares the groups and pairs.
-    names : collection of str
-        The measures to summarise.
-    aspect : str
-        The question that they answer.
-    shares : bool
-        Whether the measures are shares in [0, 1].
-    against_neutral : collection of str
-        Measures for which a group's mean is that of the difference from the neutral text.
-    alpha : float
-        1 − confidence level.
-
-    Yields
-    ------
-    dict
-        For items that have the measure for everything that is compared.
+    The group means of the measures in `against_neutral` are those of differences from the neutral
+    text. `shares` says that all values are in [0, 1]. Each row is for the items with all values
+    that are compared.
     """
     largest = 1.0 if shares else np.inf
     for measure in names:
@@ -181,21 +147,8 @@ def pair_shares(
 ) -> Iterator[Row]:
     """Return rows of findings on shares of variants: each group's, and each pair's difference.
 
-    Parameters
-    ----------
-    holds : pandas.DataFrame
-        Measures with value 1 if something holds for a variant, and 0 if not.
-    benchmark : Benchmark
-        Declares the groups and pairs.
-    aspect : str
-        The question that they answer.
-    alpha : float
-        1 − confidence level.
-
-    Yields
-    ------
-    dict
-        Shares have Wilson's intervals; differences have Tango's, with McNemar's mid-p test.
+    `holds` has value 1 if something holds for a variant, and 0 if not. Shares have Wilson's
+    intervals; differences have Tango's, with McNemar's mid-p test.
     """
     for measure in dict.fromkeys(holds["measure"]):
         wide = _wide(holds, measure)

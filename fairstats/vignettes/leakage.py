@@ -56,11 +56,6 @@ FloatArray = npt.NDArray[np.float64]
 def leakage_measures(vignettes: Vignettes) -> pd.DataFrame:
     """Measure the share of each option's words that each variant adds.
 
-    Parameters
-    ----------
-    vignettes : Vignettes
-        The items with the text of all variants.
-
     Returns
     -------
     pandas.DataFrame
@@ -181,15 +176,6 @@ def leakage_findings(
 ) -> pd.DataFrame:
     """Estimate the leakage of the key and of a distractor, by group and pair, against chance.
 
-    Parameters
-    ----------
-    measures : pandas.DataFrame
-        From `leakage_measures`; other measures are ignored.
-    benchmark : Benchmark
-        Declares the attributes, groups and pairs.
-    alpha : float
-        1 − confidence level.
-
     Returns
     -------
     pandas.DataFrame
@@ -283,13 +269,6 @@ def _of_group(
 
 def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame) -> pd.DataFrame:
     """Return the variants that point most to one option, with the words and sentence concerned.
-
-    Parameters
-    ----------
-    vignettes : Vignettes
-        The items with the text of all variants.
-    measures : pandas.DataFrame
-        From `leakage_measures`.
 
     Returns
     -------

@@ -6,11 +6,12 @@ Findings are estimated from them. A release can contain them even if the text ma
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, printable
@@ -101,76 +102,50 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
         found = ", ".join(map(str, measures.columns))[:_LONGEST]
         message = "does not have the columns of a table of measures"
         raise InputError([Problem(path, message, _REMEDY, value=printable(found))])
-    table = measures.copy()
-    numbers = pd.to_numeric(table["value"], errors="coerce").to_numpy(dtype=float)
-    problems = list(_text_problems(table, path))
-    # Some measures are undefined for some variants: those are NaN.
-    wrong = np.isinf(numbers) | (np.isnan(numbers) & table["value"].notna().to_numpy())
-    for row in np.flatnonzero(wrong)[:10]:
-        said = str(table["value"].iloc[row])
-        problems.append(
-            Problem(
-                path,
-                "must be a finite number",
-                _REMEDY,
-                row=int(row) + 1,
-                column="value",
-                value=said,
+    problems: list[Problem] = []
+
+    def refuse(column: str, wrong: npt.ArrayLike, message: str) -> None:
+        for row in np.flatnonzero(wrong)[:10].tolist():
+            value = printable(str(measures[column].iloc[row])[:80])
+            problems.append(
+                Problem(path, message, _REMEDY, row=row + 1, column=column, value=value)
             )
-        )
+
+    for column in MEASURE_COLUMNS[:-1]:
+        message = f"must be printable text of at most {_LONGEST} characters"
+        refuse(column, _faulty(measures[column], column in _EMPTY), message)
+    numbers = pd.to_numeric(measures["value"], errors="coerce").to_numpy(dtype=float)
+    # Some measures are undefined for some variants: those are NaN.
+    wrong = np.isinf(numbers) | (np.isnan(numbers) & measures["value"].notna().to_numpy())
+    refuse("value", wrong, "must be a finite number")
     if problems:
         raise InputError(problems)
-    table = table.astype(_DTYPES)
+    table = measures.astype(_DTYPES)
     of_option = table["option"] != NO_OPTION
     wrong = np.where(of_option, ~table["role"].isin([KEY, DISTRACTOR]), table["role"] != NO_OPTION)
-    for row in np.flatnonzero(wrong)[:10]:
-        message = "does not fit the option"
-        said = str(table["role"].iloc[row])
-        problems.append(
-            Problem(path, message, _REMEDY, row=int(row) + 1, column="role", value=said)
-        )
-    share = (
-        table["measure"].isin(_SHARES)
-        & table["value"].notna()
-        & ~table["value"].between(-_ROUNDING, 1 + _ROUNDING)
-    )
-    for row in np.flatnonzero(share)[:10]:
-        said = str(table["value"].iloc[row])
-        message = "must be a share from 0 to 1"
-        problems.append(
-            Problem(path, message, _REMEDY, row=int(row) + 1, column="value", value=said)
-        )
+    refuse("role", wrong, "does not fit the option")
+    share = table["measure"].isin(_SHARES) & table["value"].notna()
+    wrong = share & ~table["value"].between(-_ROUNDING, 1 + _ROUNDING)
+    refuse("value", wrong, "must be a share from 0 to 1")
     names = [name for name in MEASURE_COLUMNS if name not in ("role", "value")]
-    for row in np.flatnonzero(table.duplicated(names))[:10]:
+    for row in np.flatnonzero(table.duplicated(names))[:10].tolist():
         one = table.iloc[row]
         said = f"{one['item_id']}, {one['group']}, {one['measure']}"
-        message = "is measured twice"
-        problems.append(
-            Problem(path, message, "give only one file of it", row=int(row) + 1, value=said)
-        )
+        remedy = "give only one file of it"
+        problems.append(Problem(path, "is measured twice", remedy, row=row + 1, value=said))
     if problems:
         raise InputError(problems)
     return table.sort_values(names, ignore_index=True)
 
 
-def _text_problems(table: pd.DataFrame, path: str) -> Iterator[Problem]:
-    for column in MEASURE_COLUMNS[:-1]:
-        for row, value in _faulty(table[column], column in _EMPTY):
-            message = f"must be printable text of at most {_LONGEST} characters"
-            yield Problem(
-                path, message, _REMEDY, row=row + 1, column=column, value=printable(str(value)[:80])
-            )
-
-
-def _faulty(values: pd.Series, may_be_empty: bool) -> list[tuple[int, Any]]:
-    faulty = {
-        value
-        for value in values.unique()
-        if not isinstance(value, str)
-        or len(value) > _LONGEST
-        or not (value or may_be_empty)
-        or not value.isprintable()
-    }
-    if not faulty:
-        return []
-    return [(row, value) for row, value in enumerate(values) if value in faulty][:10]
+def _faulty(values: pd.Series, may_be_empty: bool) -> pd.Series:
+    return values.isin(
+        [
+            value
+            for value in values.unique()
+            if not isinstance(value, str)
+            or len(value) > _LONGEST
+            or not (value or may_be_empty)
+            or not value.isprintable()
+        ]
+    )

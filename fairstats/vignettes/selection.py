@@ -98,20 +98,7 @@ def selection_findings(
 
 
 def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Return answer sets that flip in one direction more than chance and other models explain.
-
-    Parameters
-    ----------
-    findings : pandas.DataFrame
-        From `selection_findings`.
-    alpha : float
-        The level for the adjusted p-values.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`, without an item.
-    """
+    """Return answer sets that flip in one direction more than chance and other models explain."""
     shown = findings[(findings["quantity"] == ONE_SIDED) & (findings["p_value"] <= alpha)]
     return flags_frame(
         {

@@ -25,11 +25,6 @@ _NONE = "none (pairs share answer sets)"
 def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return findings from the table of `variant_sets`.
 
-    Parameters
-    ----------
-    pairs : pandas.DataFrame
-        From `fairstats.estimates.same_variants.variant_sets`.
-
     Returns
     -------
     pandas.DataFrame
@@ -108,18 +103,7 @@ def _known(correlation: float) -> str:
 
 
 def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs of answer sets with flips that contradict the declared versions.
-
-    Parameters
-    ----------
-    pairs : pandas.DataFrame
-        From `fairstats.estimates.same_variants.variant_sets`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`, without an item.
-    """
+    """Return the pairs of answer sets with flips that contradict the declared versions."""
     against = ((pairs["declared"] == ONE_VERSION) & (pairs["verdict"] == DIFFERENT)) | (
         (pairs["declared"] == TWO_VERSIONS) & (pairs["verdict"] == SAME)
     )

@@ -305,7 +305,7 @@ def test_group_named_none_that_is_crossed_is_a_group():
 def test_given_columns_are_kept():
     layout = recognise_layout(long_table(), columns={"group": "sex", "item_id": "case"})
     assert layout.columns == {"model": "llm", "answer": "decision"}
-    assert layout.left_out == {"race": "2 values"}
+    assert "--map group=sex+race" in layout.left_out["race"]
 
 
 def test_models_in_columns_and_groups_in_rows_are_recognised_with_a_template():
@@ -356,6 +356,44 @@ def test_long_replies_are_replies_to_read():
 def test_ambiguous_layout_is_refused_with_columns_and_option(table, said):
     with pytest.raises(fairstats.InputError, match=said):
         recognise_layout(table, columns={}, source="a.xlsx")
+
+
+def test_rows_of_models_and_samples_next_to_columns_of_groups_are_recognised():
+    rows = [
+        {"Case": f"c{n}", "System": model, "Run": run, "Key": "A", "insured": "A", "uninsured": "B"}
+        for model in ("Aspen", "Birch")
+        for run in (1, 2)
+        for n in range(5)
+    ]
+    found = recognise_layout(pd.DataFrame(rows), columns={})
+    assert found.columns == {
+        "item_id": "Case",
+        "model": "System",
+        "sample": "Run",
+        "answer_key": "Key",
+    }
+    assert found.models
+    # Without the runs, no column identifies a row.
+    with pytest.raises(fairstats.InputError, match="items' identifier"):
+        recognise_layout(pd.DataFrame(rows).drop(columns="Run"), columns={})
+
+
+def test_column_that_tells_repeated_rows_apart_is_named():
+    rows = [
+        {"case": f"c{n}", "group": group, "model": "m", "Version": version, "answer": "A", "no": n}
+        for version in ("1", "2")
+        for n in range(5)
+        for group in ("white", "black")
+    ]
+    table = pd.DataFrame(rows)
+    said = recognise_layout(table, columns={}).left_out["Version"]
+    assert "--map model=model+Version" in said
+    assert "--map sample=Version" in said
+    for columns in ({"model": "model+Version"}, {"sample": "Version"}):
+        assert "Version" not in recognise_layout(table, columns=columns).left_out
+    # A row that is there twice is no other version, whatever its number.
+    twice = pd.concat([table[table["Version"] == "1"]] * 2, ignore_index=True)
+    assert "--map" not in str(recognise_layout(twice.assign(row=range(20)), columns={}).left_out)
 
 
 def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):

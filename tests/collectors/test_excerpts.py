@@ -299,7 +299,8 @@ def test_shards_are_merged_with_the_retrievals(
     whole = read_answers(run())
     parts = [run(shard=f"{k}/3", out=tmp_path / f"part{k}") for k in (1, 2, 3)]
     options: dict[str, Any] = {"out": tmp_path / "merged", "benchmark": benchmark}
-    with pytest.raises(InputError, match=r"strategy is plain\+bm25@3; give retrievals=\.\.\."):
+    needed = r"^retrievals: the journals' strategy is plain\+bm25@3; give retrievals=\.\.\."
+    with pytest.raises(InputError, match=needed):
         merge(parts, **options)
     other = write_retrievals(
         read_retrievals(retrievals).assign(retriever="dense"), tmp_path / "d.retrievals.parquet"

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors import mapping_files
 from fairstats_collectors.import_answers import import_table
-from fairstats_collectors.mapping_files import found, is_there
+from fairstats_collectors.mapping_files import ABSENT, found
 from typer.testing import CliRunner
 
 from fairstats._lib import untrusted_files
@@ -601,7 +601,7 @@ def test_path_leads_through_objects_and_lists(path, value):
 
 @pytest.mark.parametrize("path", ["runs.2", "runs.-1", "runs.²", "runs.1.reply", "other"])
 def test_path_to_nothing_finds_no_value(path):
-    assert not is_there(found({"runs": ["A", "B"]}, path))
+    assert found({"runs": ["A", "B"]}, path) is ABSENT
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,7 @@ def test_reason_of_a_verdict_is_printed(tmp_path):
     [
         (("analyze", "nowhere.parquet"), "nowhere.parquet: no such file or folder"),
         (("analyze", "{answers}", "--alpha", "2"), "2.0 is out of range"),
+        (("rank", "{answers}", "--alpha", "0.95"), "0.95 is out of range"),
         (("analyze", "{answers}", "--out", "x.csv"), "end the name in .parquet"),
         (("analyze", "{answers}", "--margin", "5"), "--margin: must be between 0 and 1"),
         (("analyze", "{answers}", "--attribute", "age"), "'age' is not in the estimates; use race"),

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from fairstats._lib.problems import ArgumentError, keyword, parameter, wrong
-from fairstats.commands._options import Benchmarks, Map, Values
+from fairstats.commands._options import Benchmarks, TableOptions
 from fairstats.commands._shared import says_what_is_wrong
 
 File = Annotated[Path | None, typer.Option("--from")]
@@ -22,12 +22,12 @@ def in_command(name, value):
 
     @says_what_is_wrong
     def command(
+        *,
+        table: TableOptions,
         release: Annotated[Path | None, typer.Argument()] = None,
         source: File = None,
         pages: Pages = True,
         memory_limit: MemoryLimit = None,
-        columns: Map = None,
-        values: Values = None,
         benchmark: Benchmarks = None,
     ) -> tuple[str, str]:
         return parameter(name), keyword(name, value)

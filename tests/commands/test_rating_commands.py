@@ -95,7 +95,7 @@ def test_regression_on_who_rates(path, tmp_path):
     found = pd.read_csv(io.StringIO(run(*options, "--reference", "age=old").stdout))
     assert {"young", "old"} <= set(found["level"])
     assert (
-        "--reference: 'old' is not COVARIATE=LEVEL"
+        "--reference: must be NAME=VALUE, not 'old'"
         in run(*options, "--reference", "old", code=1).stderr
     )
     table.write_text("rater_id,age\np0,young\n")

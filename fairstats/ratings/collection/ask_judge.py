@@ -272,20 +272,8 @@ def _summary(asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric)
 def rating_prompt(rubric: Rubric, subject: Subject, *, swapped: bool = False) -> str:
     """Return all of a rubric's questions on one subject, as one prompt.
 
-    Parameters
-    ----------
-    rubric : Rubric
-        The questions.
-    subject : Subject
-        The texts to judge.
-    swapped : bool
-        Whether the second answer is shown first.
-
-    Returns
-    -------
-    str
-        The prompt names no model. Each line of the texts begins with a mark, so that it cannot pass
-        for a line of the prompt.
+    If `swapped`, the second answer is shown first. The prompt names no model. Each line of the
+    texts begins with a mark, so that it cannot pass for a line of the prompt.
     """
     named = {question.dimension: "..." for question in rubric.questions}
     texts = shown(subject, rubric, swapped=swapped).texts
@@ -329,17 +317,6 @@ class ReadReply:
 
 def read_judgement(raw: str, rubric: Rubric) -> ReadReply:
     """Read a reply to `rating_prompt`.
-
-    Parameters
-    ----------
-    raw : str
-        The unprocessed reply.
-    rubric : Rubric
-        The rubric of the prompt.
-
-    Returns
-    -------
-    ReadReply
 
     Notes
     -----

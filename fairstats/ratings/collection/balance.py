@@ -16,19 +16,7 @@ _MOST_TRIES = 300_000
 def balanced_loads(tasks: int, limits: Sequence[int | None], *, replicates: int) -> list[int]:
     """Return each rater's number of tasks: even within the limits, tasks × replicates in total.
 
-    Parameters
-    ----------
-    tasks : int
-        The number of tasks.
-    limits : sequence of int or None
-        Maximum number of tasks of each rater.
-    replicates : int
-        The number of raters of each task.
-
-    Returns
-    -------
-    list of int
-        They differ by at most one, except for raters at their limit.
+    They differ by at most one, except for raters at their limit.
 
     Raises
     ------
@@ -58,23 +46,7 @@ def balanced_loads(tasks: int, limits: Sequence[int | None], *, replicates: int)
 def balanced_tasks(
     tasks: int, loads: Sequence[int], *, replicates: int, rng: Random
 ) -> list[set[int]]:
-    """Assign raters to tasks with these loads, so that pairs of raters meet evenly.
-
-    Parameters
-    ----------
-    tasks : int
-        The number of tasks.
-    loads : sequence of int
-        Number of tasks of each rater, from `balanced_loads`.
-    replicates : int
-        The number of raters of each task.
-    rng : random.Random
-        The random number generator.
-
-    Returns
-    -------
-    list of set of int
-        The raters of each task, without repeats.
+    """Assign raters to tasks with the loads of `balanced_loads`, so that pairs meet evenly.
 
     Notes
     -----

@@ -33,15 +33,7 @@ RESERVED = (
 
 @dataclass(frozen=True)
 class Shown:
-    """The texts of one task, in the order in which one rater sees them.
-
-    Parameters
-    ----------
-    above : Mapping[str, str]
-        Texts at the top, by heading.
-    beside : tuple of Mapping[str, str]
-        Texts shown next to each other.
-    """
+    """The texts of one task, in the order in which one rater sees them."""
 
     above: Mapping[str, str]
     beside: tuple[Mapping[str, str], ...] = ()
@@ -116,20 +108,8 @@ EXPORT_VERSION = 1
 def form_html(rubric: Rubric, rater_id: str, assignment: str, handed: Mapping[str, Shown]) -> str:
     """Return the form of one rater.
 
-    Parameters
-    ----------
-    rubric : Rubric
-        The rubric with the questions.
-    rater_id, assignment : str
-        The rater, and the assignment.
-    handed : Mapping[str, Shown]
-        The texts of each task by id, in the order in which they are rated.
-
-    Returns
-    -------
-    str
-        HTML with embedded style, script and texts. Its policy allows only this script and loads
-        nothing. Texts are data that the script inserts only as text.
+    It is HTML with embedded style, script and texts. Its policy allows only this script and loads
+    nothing. Texts are data that the script inserts only as text.
     """
     data = {
         "format": EXPORT_FORMAT,

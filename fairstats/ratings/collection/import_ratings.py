@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem, first_of, keyword, wrong
 from fairstats._lib.records import importable_files
-from fairstats._lib.safe_names import fold_name, slug
+from fairstats._lib.safe_names import same_looking, slug
 from fairstats.ratings.collection.assignment import FACTS, HASHES, HandedOut, load_handed_out
 from fairstats.ratings.collection.forms import VALUES
 from fairstats.ratings.collection.import_tables import (
@@ -128,18 +128,15 @@ def _refuse_handed_in(paths: Sequence[Path]) -> None:
 
 def _refuse_same_looking(ratings: pd.DataFrame, path: str) -> None:
     """Refuse models whose names differ in case, separators or look-alike letters only."""
-    alike: dict[str, list[str]] = {}
-    for name in pd.concat([ratings["model"], ratings["model_2"]]).dropna().unique():
-        alike.setdefault(fold_name(name), []).append(repr(name))
+    remedy = "if they are the same, write them the same way; if not, rename one"
     problems = [
         Problem(
             path,
-            f"look the same to a reader: {' and '.join(names[:4])}",
-            "if they are the same, write them the same way; if not, rename one",
+            f"look the same to a reader: {' and '.join(map(repr, names[:4]))}",
+            remedy,
             column="model",
         )
-        for names in alike.values()
-        if len(names) > 1
+        for names in same_looking(pd.concat([ratings["model"], ratings["model_2"]]).dropna())
     ]
     if problems:
         raise InputError(problems[:100])

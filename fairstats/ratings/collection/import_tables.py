@@ -27,17 +27,7 @@ COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")
 
 @dataclass(frozen=True)
 class Imported:
-    """Imported ratings.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        In the normal form of `fairstats.ratings.table.check_ratings`.
-    comments : pandas.DataFrame
-        `COMMENT_COLUMNS`, one row per comment.
-    notes : tuple of str
-        Missing ratings, and assumptions.
-    """
+    """Imported ratings."""
 
     ratings: pd.DataFrame
     comments: pd.DataFrame

@@ -26,17 +26,19 @@ from fairstats.ratings.rubrics import Question, is_asked
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The unprocessed content of one row of an export or a sheet.
+class Judgement:
+    """One rater's judgement of one task: a row of an export or a sheet.
 
     Parameters
     ----------
-    row : int
-        Its position in the file.
+    path, row
+        The source file, and the position in it.
     assignment, rater_id, task_id : str
-        The task and the rater.
-    given : Mapping[str, str]
-        The entry for each dimension; missing, or an empty text, if not filled in.
+        Together the key of the assigned judgement.
+    values : Mapping[str, str | None]
+        As written, the entry for each dimension, missing or an empty text if not filled in. Once
+        checked, a value for each dimension, as if the answers had not been swapped; empty if there
+        is only a comment, or only part of the answers.
     comment : str
         May be empty.
     duration_s : float or None
@@ -45,61 +47,31 @@ class Entry:
         Whether the rater was informed that these answers are incomplete and do not count.
     """
 
+    path: Path
     row: int
     assignment: str
     rater_id: str
     task_id: str
-    given: Mapping[str, str]
+    values: Mapping[str, str | None]
     comment: str
     duration_s: float | None = None
     partial: bool = False
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """One rater's judgement of one task.
-
-    Parameters
-    ----------
-    path, row
-        The source file, and the position in it.
-    task_id, rater_id : str
-        Together the key of the assigned judgement.
-    values : Mapping[str, str | None]
-        A value for each dimension, as if the answers had not been swapped; empty if there is only a
-        comment, or only part of the answers.
-    comment : str
-        May be empty.
-    duration_s : float or None
-        The duration.
-    partial : bool
-        Whether only part of the answers is given.
-    """
-
-    path: Path
-    row: int
-    task_id: str
-    rater_id: str
-    values: Mapping[str, str | None]
-    comment: str = ""
-    duration_s: float | None = None
-    partial: bool = False
-
-
 def checked_judgements(
-    handed_out: HandedOut, path: Path, entries: Iterable[Entry], problems: Iterable[Problem] = ()
+    handed_out: HandedOut, entries: Iterable[Judgement], problems: Iterable[Problem] = ()
 ) -> list[Judgement]:
-    """Return the judgements of a file; empty entries are left out.
+    """Return the judgements of a file; empty ones are left out.
 
     Raises
     ------
     InputError
         With these problems, and one for every error in an entry.
     """
-    found: list[tuple[Entry, Problem]] = []
+    found: list[tuple[Judgement, Problem]] = []
     judgements = []
     for entry in entries:
-        judgement, wrong = _checked(entry, handed_out, path)
+        judgement, wrong = _checked(entry, handed_out)
         found += [(entry, problem) for problem in wrong]
         if judgement is not None:
             judgements.append(judgement)
@@ -119,7 +91,7 @@ def about_tasks(task_ids: Sequence[str], rater_id: str) -> str:
     return f"task{'s' if task_ids[1:] else ''} {first_of(task_ids)} of {rater_id}"
 
 
-def _naming_tasks(found: Sequence[tuple[Entry, Problem]]) -> list[Problem]:
+def _naming_tasks(found: Sequence[tuple[Judgement, Problem]]) -> list[Problem]:
     """Add tasks to the problems; the same error in many rows stays one line."""
     alike: dict[tuple[Problem, str], list[str]] = defaultdict(list)
     for entry, problem in found:
@@ -132,13 +104,11 @@ def _naming_tasks(found: Sequence[tuple[Entry, Problem]]) -> list[Problem]:
     return named
 
 
-def _checked(
-    entry: Entry, handed_out: HandedOut, path: Path
-) -> tuple[Judgement | None, list[Problem]]:
-    """Return the judgement of an entry, or its errors; neither if it is empty."""
+def _checked(entry: Judgement, handed_out: HandedOut) -> tuple[Judgement | None, list[Problem]]:
+    """Return a judgement with its values, or its errors; neither if it is empty."""
 
     def wrong(message: str, remedy: str, column: str, value: str) -> Problem:
-        return Problem(str(path), message, remedy, row=entry.row, column=column, value=value)
+        return Problem(str(entry.path), message, remedy, row=entry.row, column=column, value=value)
 
     rater_id, task_id = entry.rater_id, entry.task_id
     if entry.assignment != handed_out.assignment:
@@ -157,9 +127,9 @@ def _checked(
     values: dict[str, str | None] = {}
     problems: list[Problem] = []
     lacking: list[str] = []
-    answered = any(entry.given.values()) and not entry.partial
+    answered = any(entry.values.values()) and not entry.partial
     for question in handed_out.rubric.questions if answered else ():
-        dimension, text = question.dimension, entry.given.get(question.dimension, "")
+        dimension, text = question.dimension, entry.values.get(question.dimension) or ""
         value, asked_for = _value(question, text), is_asked(question, values)
         if text and value is None:
             remedy = f"use one of {', '.join(question.values)}"
@@ -177,15 +147,12 @@ def _checked(
     if lacking:
         remedy = "ask the rater to finish the task, or delete all of its values"
         message = f"is incomplete: {', '.join(lacking)} missing"
-        problems.append(Problem(str(path), message, remedy, row=entry.row))
+        problems.append(Problem(str(entry.path), message, remedy, row=entry.row))
     if problems or not (values or entry.comment or entry.partial):
         return None, problems
     if asked["swapped"] == "true":
         values = as_given(values, handed_out.rubric)
-    judgement = Judgement(
-        path, entry.row, task_id, rater_id, values, entry.comment, entry.duration_s, entry.partial
-    )
-    return judgement, []
+    return replace(entry, values=values), []
 
 
 def _value(question: Question, text: str) -> str | None:
@@ -218,7 +185,7 @@ def read_export(path: Path, handed_out: HandedOut) -> list[Judgement]:
     export = json_value(path)
     if problems := list(_wrong_layout(export, path)):
         raise InputError(problems)
-    entries: list[Entry] = []
+    entries: list[Judgement] = []
     problems = []
     for name in _LISTS:
         for number, entry in enumerate(export.get(name, []), start=1):
@@ -227,18 +194,19 @@ def read_export(path: Path, handed_out: HandedOut) -> list[Judgement]:
                 problems += [replace(one, message=f"{one.message}{about}") for one in wrong]
                 continue
             entries.append(
-                Entry(
+                Judgement(
+                    path,
                     number,
-                    assignment=export["assignment"],
-                    rater_id=export["rater_id"],
-                    task_id=entry["task_id"],
-                    given=entry["answers"],
+                    export["assignment"],
+                    export["rater_id"],
+                    entry["task_id"],
+                    values=entry["answers"],
                     comment=entry["comment"].strip(),
                     duration_s=entry["duration_s"],
                     partial=name == "partial",
                 )
             )
-    return checked_judgements(handed_out, path, entries, problems)
+    return checked_judgements(handed_out, entries, problems)
 
 
 def _about(entry: Any, rater_id: str) -> str:
@@ -314,18 +282,19 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
     if problems:
         raise InputError(problems)
     entries = (
-        Entry(
+        Judgement(
+            path,
             number,
             row["assignment"],
             row["rater_id"],
             row["task_id"],
-            given={dimension: row[dimension] for dimension in dimensions},
+            values={dimension: row[dimension] for dimension in dimensions},
             comment=row["comment"],
         )
         for number, row in rows
         if any(row.values())
     )
-    return checked_judgements(handed_out, path, entries)
+    return checked_judgements(handed_out, entries)
 
 
 def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:

@@ -132,12 +132,7 @@ def show_sources(release: Release) -> None:
 def benchmark_card(benchmark: Benchmark, versions: int) -> str:
     """Describe a benchmark: items, groups, limits, source and licence, in Markdown.
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark.
-    versions : int
-        The number of versions of each item.
+    `versions` is the number of versions of each item.
     """
     kind, words = benchmark.kind, words_of(benchmark)
     sets = (f"    - {escape_markdown(': '.join(one))}" for one in benchmark.versions.items())

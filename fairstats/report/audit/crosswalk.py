@@ -136,13 +136,7 @@ EVIDENCE: dict[str, Callable[[AuditReport], int]] = {
 def shown_and_missing(
     clause: Clause, report: AuditReport
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return what a report shows for a clause, by section, and what it does not show.
-
-    Returns
-    -------
-    (list of (str, str), list of str)
-        Each section with its text, in order, and the names of missing parts.
-    """
+    """Return what a report shows for a clause, by section, and what it does not show."""
     parts, kind = read_crosswalk().parts, report.first.kind
     missing = any(entry["missing"] for own in report.sets for entry in own.entries)
     words = {

@@ -62,13 +62,7 @@ class Recorded:
         return listed(sorted(self._values("endpoint").astype(str)))
 
     def unanswered(self, missing: int, expected: int) -> str:
-        """State how many of the expected answers were refused, and are missing for other reasons.
-
-        Parameters
-        ----------
-        missing, expected : int
-            The numbers of missing and of expected answers.
-        """
+        """State how many expected answers were refused, or are missing for other reasons."""
         if not missing:
             return f"none of {expected:,}"
         refused = int((self.rows["status"] == "refused").sum())

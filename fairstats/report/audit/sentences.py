@@ -27,6 +27,7 @@ from fairstats.report.answer_sets import (
     answer_sets,
     by_benchmark,
     names_of,
+    reasons_of,
     span_of,
 )
 from fairstats.report.findings import (
@@ -58,28 +59,18 @@ def clauses(
 ) -> list[str]:
     """Return the sentences of a part of `clauses.toml` that hold for an answer set.
 
-    Parameters
-    ----------
-    part : str
-        The part.
-    own : AnswerSet
-        The answer set.
-    facts : mapping, optional
-        More facts that the sentences depend on.
-    **values : str
-        More values that they name.
+    `facts` and `values` add to those of every answer set.
     """
     known, named = _facts(own) | dict(facts or {}), _values(own) | values
     entries = tomllib.loads(_CLAUSES.read_text(encoding="utf-8"))[part]
     return [
         entry["text"].format_map(named)
         for entry in entries
-        if all(_holds(fact, known) for fact in entry.get("if", []))
+        if all(
+            known[fact.removeprefix("not ")] != fact.startswith("not ")
+            for fact in entry.get("if", [])
+        )
     ]
-
-
-def _holds(fact: str, known: Mapping[str, bool]) -> bool:
-    return known[fact.removeprefix("not ")] != fact.startswith("not ")
 
 
 def _facts(own: AnswerSet) -> dict[str, bool]:
@@ -116,10 +107,6 @@ def _values(own: AnswerSet) -> dict[str, str]:
         "slant": benchmark.swayed_by or "slanted text",
         "unknown": unknown_in_practice(benchmark),
     }
-
-
-# Each pair can have a separate reason, with its figures.
-_MOST_REASONS = 4
 
 
 def finding(answers: AnswerSet) -> str:
@@ -174,7 +161,7 @@ def finding_in_numbers(answers: AnswerSet) -> str:
         )
     if not answers.pairs:
         return "This report holds no evidence for or against the model."
-    why = " ".join(f"{capital(reason)}." for reason in reasons(answers))
+    why = " ".join(f"{capital(reason)}." for reason in reasons_of(answers.pairs, answers))
     facts, found = {"explained": bool(why)}, _findings(answers)
     figures = found.measured if _changed(answers) else found.figures
     return " ".join(clauses("numbers", answers, facts, figures=figures, reasons=why))
@@ -237,33 +224,13 @@ def _in_short(why: str, answers: AnswerSet) -> str:
     return f"its accuracy{wrong} is too {'close to guessing' if 'best guess' in why else 'low'}"
 
 
-def reasons(answers: AnswerSet, pairs: Iterable[Pair] | None = None) -> list[str]:
-    """Return why verdicts are open, missing or need caution, each once with its pairs."""
-    by_reason: dict[str, list[Pair]] = {}
-    for pair in answers.pairs if pairs is None else pairs:
-        if why := pair.reason or pair.caution:
-            by_reason.setdefault(why, []).append(pair)
-    if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(answers.pairs):
-        return list(by_reason)
-    texts = [f"{names_of(own, answers)}: {reason}" for reason, own in by_reason.items()]
-    if len(texts) > _MOST_REASONS:
-        more = sum(map(len, list(by_reason.values())[_MOST_REASONS:]))
-        texts = [*texts[:_MOST_REASONS], f"{more} more pairs have similar reasons"]
-    return texts
-
-
 HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
 
 
 def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
     """Yield the report's confidence in each of its parts: a level, and what it applies to.
 
-    Parameters
-    ----------
-    answers : AnswerSet
-        The answer set of the finding.
-    others : sequence of AnswerSet
-        The other answer sets of the model.
+    `others` are the model's other answer sets.
     """
     yield from _differences(answers)
     yield from _robust(answers, others)
@@ -277,7 +244,7 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
     """Grade the differences as beyond chance, small or unclear; one entry per verdict."""
     judged = [pair for pair in answers.pairs if pair.verdict is not None]
     if not judged:
-        why = "; ".join(reasons(answers)) or "no pair could be judged"
+        why = "; ".join(reasons_of(answers.pairs, answers)) or "no pair could be judged"
         if answers.selected:
             why = "the model took part in selecting the items"
         yield NO_BASIS, f"for a verdict: {why}."
@@ -425,9 +392,9 @@ def _limits(own: AnswerSet) -> Iterator[str]:
     }
     if not own.selected:
         careful = [pair for pair in own.pairs if pair.caution]
-        for reason in reasons(own, (pair for pair in own.pairs if pair not in careful)):
+        for reason in reasons_of((pair for pair in own.pairs if pair not in careful), own):
             yield f"A verdict is open or missing. {capital(reason)}."
-        for reason in reasons(own, careful):
+        for reason in reasons_of(careful, own):
             yield f"“Equivalent” has a caution. {capital(reason)}."
     different = f"have different {own.kind.name}s"
     yield from clauses(
@@ -530,12 +497,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
     """State what was not tested.
 
-    Parameters
-    ----------
-    answers : AnswerSet
-        The answer set of the finding.
-    rated : bool
-        Whether the release has ratings of the model's open answers.
+    `rated`: whether there are ratings of the model's open answers.
     """
     benchmark = answers.benchmark
     single = all(math.isnan(pair.value("same_prompt_agreement")) for pair in answers.pairs)

@@ -60,12 +60,7 @@ _MOST_OTHERS = 3
 def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
     """Show the summary of one model's first answer set, for signature.
 
-    Parameters
-    ----------
-    report : AuditReport
-        The report.
-    sections : iterable of str
-        The headings of the report's other sections.
+    `sections` are the headings of the report's other sections.
     """
     model, answers, others = report.model, report.first, report.others
     release = report.release
@@ -78,7 +73,8 @@ def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
         with box("finding"):
             show_markdown(f"**{plain(finding(answers))}**")
             show_markdown(f"*Recommendation: {plain(recommendation(answers))}*")
-            show_markdown(plain(_in_numbers(answers)))
+            numbers = (largest(answers), finding_in_numbers(answers))
+            show_markdown(plain(" ".join(filter(None, numbers))))
             if elsewhere := _elsewhere(answers, others):
                 show_markdown(plain(elsewhere))
             if rated := rating_headline(release, model):
@@ -106,10 +102,6 @@ def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
         _show_statement(report)
         with box("contents"):
             show_markdown("Details: " + " · ".join(map(section_link, sections)))
-
-
-def _in_numbers(answers: AnswerSet) -> str:
-    return " ".join(filter(None, (largest(answers), finding_in_numbers(answers))))
 
 
 def _elsewhere(answers: AnswerSet, others: Iterable[AnswerSet]) -> str:

@@ -98,17 +98,7 @@ class Measure:
 
 
 def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
-    """Draw a figure with its interval; pairs that share a panel as circles.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    measure : Measure
-        The figure.
-    name : str
-        The chart's name, unique on the page.
-    """
+    """Draw a figure with its interval; pairs that share a panel as circles."""
     kind, metric = figures.board.benchmark.kind, measure.metric
     panels = figures.by_attribute(whole=True) if metric == "beyond_control" else figures.overview
     shown = _shown(figures, [metric], panels)
@@ -143,7 +133,7 @@ def groups_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
     """Show the figure of both groups of each pair and, if known, that with neutral text."""
     kind, panels = figures.board.benchmark.kind, figures.overview
     shown = _shown(figures, [kind.rate_a, kind.rate_b], panels)
-    neutral = _neutral(figures)
+    neutral = {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
     longest = max((figure.text for figure, _ in shown), key=len, default="")
     both, unit = f"{longest} / {longest}", "" if kind.numeric else "%"
     axes = _axes(
@@ -193,11 +183,6 @@ def moves_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         return Cell(marks, said, second - first)
 
     return _chart(figures, name, measure, panels, axes, cell)
-
-
-def _neutral(figures: BoardFigures) -> dict[str, float]:
-    """Return the accuracy, rate or mean of each model with neutral text."""
-    return {own.model: (own.neutral or UNKNOWN).estimate for own in figures.sets}
 
 
 def _each_pair(
@@ -523,18 +508,7 @@ def limits_note(release: Release) -> str:
 
 
 def counted_verdicts(figures: BoardFigures) -> str:
-    """Count the verdicts on the differences in the chart, those of unranked models too.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-
-    Returns
-    -------
-    str
-        A sentence; empty if there is no verdict.
-    """
+    """Count the verdicts on the differences in the chart, those of unranked models too."""
     kind = figures.board.benchmark.kind
     counts, n = Counter(pair.verdict for pair in figures.gaps), len(figures.gaps)
     left = counts.pop(None, 0)

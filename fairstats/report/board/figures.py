@@ -231,15 +231,7 @@ class BoardFigures:
         return f"not ranked: {re.split('; |: |, as if', whole)[0]}"
 
     def published(self) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
-        """Yield models without released answers, with their published figures.
-
-        Yields
-        ------
-        model : str
-            Its name.
-        figures : dict
-            The published value of each (attribute, metric).
-        """
+        """Yield models without released answers, with their published figures."""
         board = self.board
         if board.strategy != PLAIN:
             return

@@ -40,13 +40,6 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     Choices have AD and h; for too many pairs to be columns, the mean AD by which models rank. Other
     answers have the signed difference. The p is the smallest of all pairs, but the largest if the
     text is slanted: then every pair is expected to differ.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    name : str
-        The table's id, unique on the page.
     """
     from great_tables import html
 
@@ -134,17 +127,7 @@ def _as_published(values: dict[tuple[str, str], float], panel: Panel, metric: st
 
 
 def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
-    """Make a table of one attribute's models and pairs, with every figure behind the verdict.
-
-    Parameters
-    ----------
-    figures : BoardFigures
-        The board's figures.
-    number : int
-        The position of the attribute.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Make a table of one attribute's models and pairs, with every figure behind the verdict."""
     attribute = figures.attributes[number]
     several = len(attribute.pairs) > 1
     first, second = attribute.pairs[0]
@@ -199,15 +182,7 @@ _DIFFER, _SAME = "≠", "n.s."
 
 
 def difference_matrix(board: Board, *, name: str) -> GT:
-    """Draw the matrix: one row and one column per ranked model, the best first.
-
-    Parameters
-    ----------
-    board : Board
-        With at least two ranked models.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Draw the matrix: one row and one column per ranked model, the best first."""
     from great_tables import html
 
     models = list(board.ranked["model"])

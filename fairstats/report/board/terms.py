@@ -57,13 +57,7 @@ def _notes(benchmark: Benchmark) -> list[str]:
 
 
 def terms(release: Release) -> dict[str, str]:
-    """Define the terms of the boards, as plain text.
-
-    Parameters
-    ----------
-    release : Release
-        Gives the confidence level, the policies for missing answers and the benchmarks' limits.
-    """
+    """Define the terms of the boards, as plain text."""
     entries = tomllib.loads(_TERMS.read_text(encoding="utf-8"))["terms"]
     facts, values = _facts(release), _values(release)
     others = [kind for kind in _kinds(release) if kind != CHOICE]

@@ -44,13 +44,7 @@ def version_answer(one: Comparison) -> tuple[dict[str, str], str]:
 
 
 def version_finding(compared: Sequence[Comparison]) -> str:
-    """State which newer models are better than the previous version, as plain text.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        Models with the previous version, of one benchmark.
-    """
+    """State which newer models are better than the previous version, as plain text."""
     several = len({one.context for one in compared}) > 1
     detailed = len({(_words(one), _details(one)) for one in compared}) <= _LISTED
     models, order = defaultdict(list), list(labels_of("changes")["short"])
@@ -192,15 +186,7 @@ def prompt_answer(compared: Sequence[Comparison], release: Release) -> tuple[str
 
 
 def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
-    """State whether another prompt closes or narrows gaps, as plain text.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        Prompts with one reference, of one benchmark.
-    release : Release
-        Holds the verdicts on the gaps.
-    """
+    """State whether another prompt closes or narrows gaps, as plain text."""
     one, gaps, say = compared[0], _gaps(compared, release), labels_of("changes")["prompts"]
     if one.ranged:
         return str(say["range"])

@@ -63,15 +63,7 @@ _CLASSES = ("hollow", "dim", "b", "a")
 
 
 def change_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """Draw each figure of both sides and its change, one row per pair of groups.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        Models with the version before them, or prompts with one reference, of one benchmark.
-    name : str
-        The chart's name on the page.
-    """
+    """Draw each figure of both sides and its change, one row per pair of groups."""
     kind = compared[0].benchmark.kind
     axes = {metric: _axis(metric, compared) for metric in figures_of(kind)}
     several = len({one.context for one in compared}) > 1
@@ -131,15 +123,7 @@ def _cell(axis: Axis, metric: str, pair: PairChange) -> Cell:
 
 
 def chart_key(compared: Sequence[Comparison], alpha: float) -> list[tuple[str, str]]:
-    """Return what the marks of `change_chart` mean, each with its class in the style sheet.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        What the chart shows.
-    alpha : float
-        The level of significance.
-    """
+    """Return what the marks of `change_chart` mean, each with its class in the style sheet."""
     one, say = compared[0], labels_of("changes")["key"]
     kind = one.benchmark.kind
     words = {
@@ -157,15 +141,7 @@ def chart_key(compared: Sequence[Comparison], alpha: float) -> list[tuple[str, s
 
 
 def change_table(changes: Sequence[Change], *, name: str) -> tuple[GT, str]:
-    """Make a table of changes with their p-values, and the caption with what all rows share.
-
-    Parameters
-    ----------
-    changes : sequence of (Comparison, PairChange)
-        The rows.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Make a table of changes with their p-values, and the caption with what all rows share."""
     from great_tables import html
 
     (one, first), kind = changes[0], changes[0][1].kind

@@ -229,14 +229,7 @@ def comparisons_of_kind(
 ) -> dict[str, list[Comparison]]:
     """Return the comparisons of one kind by benchmark, in the order of the table.
 
-    Parameters
-    ----------
-    release : Release
-        Holds the table of comparisons and the benchmarks.
-    kind : str
-        ``"version"`` or ``"strategy"``.
-    model : str, optional
-        Only comparisons with this as the newer model.
+    `model` limits them to those with this newer model.
     """
     rows = release.all_comparisons[release.all_comparisons["kind"] == kind]
     if model is not None:
@@ -401,12 +394,7 @@ def set_changes(
 ) -> list[SetChange]:
     """Return what changed for each answer set of two releases.
 
-    Parameters
-    ----------
-    answer_sets, verdicts, figures : pandas.DataFrame
-        The tables of `fairstats.publishing.diff.ReleaseDiff`.
-    *releases : Release
-        Releases that declare the benchmarks, the newer one first.
+    The tables are those of `fairstats.publishing.diff.ReleaseDiff`; the newer release comes first.
     """
     unit = list(UNIT_COLUMNS)
     moved = figures.groupby([*unit, "why"]).size()
@@ -458,12 +446,7 @@ def _version_titles(release: Release, *, besides: str) -> Iterator[str]:
 def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator[str]:
     """Yield what changed between two releases, a line per changed answer set, the verdicts first.
 
-    Parameters
-    ----------
-    changed : sequence of SetChange
-        All answer sets of both releases.
-    every : bool
-        Whether to name all answer sets; if not, at most 20 that changed.
+    Without `every`, at most 20 answer sets that changed are named.
     """
     shown = [one for one in changed if every or one.matters]
     kept = [one for one in shown if one.change not in (NEW, GONE)]

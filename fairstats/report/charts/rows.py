@@ -168,26 +168,12 @@ def show_chart(chart: Chart) -> None:
 
 
 def chart_html(chart: Chart) -> str:
-    """Return a chart as an HTML table.
-
-    Parameters
-    ----------
-    chart : Chart
-        The chart; all its texts are escaped here.
-    """
+    """Return a chart as an HTML table."""
     return in_page_colours(str(filled("chart", chart=chart)))
 
 
 def chart_svg(chart: Chart, *, width: int = 680) -> str:
-    """Return a chart as one SVG, for paper.
-
-    Parameters
-    ----------
-    chart : Chart
-        The chart; all its texts are escaped here.
-    width : int
-        Pixels.
-    """
+    """Return a chart as one SVG, for paper."""
     cases = [row for row in chart.rows if row.cells]
     named = [_name_lines(row) for row in cases]
     small = _LONGEST_NAME / _LONGEST_NOTE

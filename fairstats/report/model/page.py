@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,19 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from markupsafe import Markup
 
-from fairstats._lib.formatting import capital, escape_html, escape_markdown, level, listed, quoted
+from fairstats._lib.formatting import (
+    capital,
+    escape_html,
+    escape_markdown,
+    level,
+    listed,
+    number_word,
+    quoted,
+)
 from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
 from fairstats.comparisons.successors import FACTS
+from fairstats.counts.answer_tables import flipping_items
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.answer_sets import (
     AnswerSet,
@@ -27,7 +37,7 @@ from fairstats.report.board.filters import shown_fact
 from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
-from fairstats.report.figures import UNKNOWN, Figure, figure_of
+from fairstats.report.figures import NONE, UNKNOWN, Figure, figure_of
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.notes import (
     flag_notes,
@@ -52,34 +62,28 @@ from fairstats.report.page_output import (
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.ratings.page import rating_headline, rating_scope
 from fairstats.report.sections.given import frequent_letter
-from fairstats.report.sections.section import CANNOT, Answer, Section, axis_of, sections, set_chart
+from fairstats.report.sections.section import (
+    CANNOT,
+    Answer,
+    Section,
+    axis_of,
+    by_pair,
+    sections,
+    set_chart,
+)
 from fairstats.report.sections.size import smallest_margin
-from fairstats.report.sensitivity import policy_table, with_missing
+from fairstats.report.sensitivity import change_of, policy_table, robustness, with_missing
+from fairstats.report.tables import breakable, written_table
 from fairstats.report.words import (
+    counted_items,
     difference_name,
+    discordant_note,
     gap_name,
     noun,
     option_noun,
     unsigned,
     words_of,
 )
-
-if TYPE_CHECKING:
-    pass
-
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
-from fairstats._lib.formatting import (
-    number_word,
-)
-from fairstats.counts.answer_tables import flipping_items
-from fairstats.report.figures import NONE
-from fairstats.report.sections.section import by_pair
-from fairstats.report.sensitivity import change_of, robustness
-from fairstats.report.tables import breakable, written_table
-from fairstats.report.words import counted_items, discordant_note
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -140,17 +144,7 @@ def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, dept
 
 
 def questions_html(sets: list[AnswerSet], *, scope: str, depth: int) -> str:
-    """Return the sections that apply to a model's answers to one benchmark, as HTML.
-
-    Parameters
-    ----------
-    sets : list of AnswerSet
-        The model's answers to the benchmark; the page's control shows one of them.
-    scope : str
-        The id of the page's part with the sections.
-    depth : int
-        The level of the headings.
-    """
+    """Return the sections that apply to a model's answers to one benchmark, as HTML."""
     questions = []
     for section in sections():
         applying = [not section.diagnostic and section.applies(own) for own in sets]
@@ -306,17 +300,7 @@ def _show_history(release: Release, sets: list[AnswerSet], *, scope: str, depth:
 
 
 def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
-    """Show the finding of a model's first answer set, and its key figures.
-
-    Parameters
-    ----------
-    release : Release
-        The release with the answer sets.
-    sets : list of AnswerSet
-        The model's answers to one benchmark, with the main answer set first.
-    title : str
-        The heading above the finding, in Markdown.
-    """
+    """Show the finding of a model's first answer set, and its key figures."""
     own = sets[0]
     found = findings(own.alone, release)
     note = ""
@@ -442,13 +426,6 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
 
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
     """Return a model's differences between groups in this release and earlier ones.
-
-    Parameters
-    ----------
-    release : Release
-        The release, with the earlier ones next to it.
-    model, benchmark : str
-        The model and the benchmark of the figures.
 
     Returns
     -------
@@ -583,12 +560,7 @@ def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
     """State the number of items and answers in entries of the manifest, e.g. of several prompts.
 
-    Parameters
-    ----------
-    own : AnswerSet
-        One of the answer sets, which names the items.
-    entries : iterable of mappings
-        The entries. Those of one prompt are about different items.
+    The entries of one prompt are about different items.
     """
     items: Counter[str] = Counter()
     answers = 0

@@ -155,15 +155,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
 
 
 def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show how often raters prefer each model, or neither, and the difference, by dimension.
-
-    Parameters
-    ----------
-    preferences : pandas.DataFrame
-        The table ``preferences`` of one benchmark and rubric.
-    rubric, name
-        As for `rates_table`.
-    """
+    """Show how often raters prefer each model, or neither, and the difference, by dimension."""
 
     def test(own: pd.DataFrame) -> dict[str, str]:
         row = own[own["metric"] == "preference_difference"].iloc[0]
@@ -175,30 +167,13 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
 
 
 def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show bias in pairs judged as pairs: in all of them, and by the raters' view of the pair.
-
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        The table ``counterfactual_rates`` of one benchmark and rubric.
-    rubric, name
-        As for `rates_table`.
-    """
+    """Show bias in pairs judged as pairs: in all of them, and by the raters' view of the pair."""
     rates = rates.assign(column=rates["ideal_answers_differ"] + ", " + rates["contents_differ"])
     return _by_panel(rates, rubric, labels_of("ratings")["pairs"], name=name)
 
 
 def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show in how many pairs one, one or more, or both answers are biased, judged separately.
-
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        The table ``paired_bias`` of one benchmark and of the rubric of single answers, one
-        dimension.
-    rubric, name
-        As for `rates_table`.
-    """
+    """Show in how many pairs one, one or more, or both answers are biased, judged separately."""
     # Votes of all groups together mix numbers of raters.
     mixed = (rates["rater_group"] == POOLED) & rates["aggregation"].isin(["majority", "any"])
     return _by_panel(
@@ -212,15 +187,7 @@ def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
 
 
 def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show coefficients of agreement with their intervals, and their meaning in words.
-
-    Parameters
-    ----------
-    agreement : pandas.DataFrame
-        The table ``rater_agreement`` of one benchmark and rubric.
-    rubric, name
-        As for `rates_table`.
-    """
+    """Show coefficients of agreement with their intervals, and their meaning in words."""
     coefficients = labels_of("ratings")["agreement"]
     own = agreement[agreement["coefficient"].isin(list(coefficients))]
     labels = coefficients | {
@@ -288,10 +255,7 @@ def _kappa(value: float) -> str:
 def in_words(by_name: pd.DataFrame) -> str:
     """State the meaning of the coefficients of one dimension.
 
-    Parameters
-    ----------
-    by_name : pandas.DataFrame
-        Rows of the table ``rater_agreement``, indexed by the coefficient.
+    `by_name` has rows of the table ``rater_agreement``, indexed by the coefficient.
     """
     figures = by_name.to_dict("index")
     main = figures.get("krippendorff", {})
@@ -313,15 +277,7 @@ def in_words(by_name: pd.DataFrame) -> str:
 
 
 def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show the tasks on which raters differ most, with one column per dimension.
-
-    Parameters
-    ----------
-    tasks : pandas.DataFrame
-        The table ``disagreement`` of one benchmark and rubric.
-    rubric, name
-        As for `rates_table`.
-    """
+    """Show the tasks on which raters differ most, with one column per dimension."""
     # If several groups judge, use all raters together.
     groups = set(tasks["rater_group"])
     own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
@@ -379,16 +335,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
 
 
 def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
-    """Draw how often raters prefer each of two models: dots by dimension, panels by comparison.
-
-    Parameters
-    ----------
-    preferences : pandas.DataFrame
-        The metrics `PREFERRED` of the table ``preferences`` of one benchmark and rubric, with
-        columns as for `rates_plot`.
-    rubric : Rubric
-        As for `rates_plot`.
-    """
+    """Draw how often raters prefer each of two models: dots by dimension, panels by comparison."""
     colours = dict(zip(PREFERRED.values(), (ACCENT_B, ACCENT_A), strict=True))
     rows = preferences.assign(series=preferences["metric"].map(PREFERRED))
     return _intervals(rows, rubric, colours, "% of ratings")

@@ -138,17 +138,7 @@ def attribute_labels(release: Release) -> dict[str, str]:
 
 
 def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Show one published table, with the recomputed figure in each cell.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        The cells of one published table, from `fairstats.replication.replicate.replicate`.
-    release : Release
-        Names the benchmark's attributes.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Show one published table, with the recomputed figure in each cell."""
     from great_tables import html
 
     known = labels_of("replication")
@@ -229,15 +219,7 @@ def _in_cell(part: str, column: str) -> str:
 
 
 def conclusions(table: pd.DataFrame, labels: Labels) -> str:
-    """List each published table's conclusion and whether it is confirmed, in Markdown.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `fairstats.replication.replicate.replicate`.
-    labels : mapping of str to str
-        The attributes' labels.
-    """
+    """List each published table's conclusion and whether it is confirmed, in Markdown."""
     lines = []
     for name, conclusion in labels_of("replication")["conclusions"].items():
         rows = table[table["published"] == name]

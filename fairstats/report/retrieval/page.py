@@ -145,15 +145,7 @@ def _number(n: int, noun: str) -> str:
 
 
 def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
-    """Draw intersection over union against k: panels by attribute, colours by retriever.
-
-    Parameters
-    ----------
-    overlap : pandas.DataFrame
-        `fairstats.retrieval.overlap.retrieval_overlap` of one benchmark version.
-    benchmark : Benchmark
-        Gives the attributes' labels and order.
-    """
+    """Draw intersection over union against k: panels by attribute, colours by retriever."""
     import plotnine as p9
 
     labels = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
@@ -204,17 +196,7 @@ def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
 
 
 def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Show score, overlap, DP and EO of each answer set, and the result of its majority vote.
-
-    Parameters
-    ----------
-    sets : pandas.DataFrame
-        `answer_sets` of one benchmark version.
-    release : Release
-        Holds the figures.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Show score, overlap, DP and EO of each answer set, and the result of its majority vote."""
     attributes = release.benchmarks[str(sets["benchmark"].iloc[0])].varied
     spanners = {
         label: {f"{metric}-{a.name}": a.label for a in attributes}

@@ -72,10 +72,7 @@ _PANEL = 28
 def frequent_letter(own: AnswerSet) -> str:
     """Name a letter given much more often than it is the key; empty if there is no such letter.
 
-    Parameters
-    ----------
-    own : AnswerSet
-        The answers; only choices are judged, and not if they are few.
+    Only choices are judged, and not if they are few.
     """
     rows = own.table("letters")
     given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import fairstats.report.sections
-from fairstats._lib.formatting import capital, level, listed, number_word
-from fairstats.report.answer_sets import AnswerSet, Pair, names_of
+from fairstats._lib.formatting import capital, level, listed
+from fairstats.report.answer_sets import AnswerSet, Pair, reasons_of
 from fairstats.report.charts.marks import Axis, axis_over, words
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.figures import NONE, Figure
@@ -178,23 +178,8 @@ def unknown(own: AnswerSet) -> Answer:
 
 
 def reasons(own: AnswerSet, pairs: Iterable[Pair]) -> str:
-    """Why the verdict on these pairs is open or has a caution, as sentences to append.
-
-    Pairs are named unless the reason is that of all pairs of the answer set.
-    """
-    of: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        if why := pair.reason or pair.caution:
-            of.setdefault(why, []).append(pair)
-    texts = [
-        f"{capital(reason)}."
-        if len(named) == len(own.pairs)
-        else f"{capital(names_of(named, own))}: {reason}."
-        for reason, named in list(of.items())[:MOST_NAMES]
-    ]
-    if more := sum(map(len, list(of.values())[MOST_NAMES:])):
-        texts.append(f"{capital(number_word(more))} more pairs have similar reasons.")
-    return "".join(f" {text}" for text in texts)
+    """Why the verdict on these pairs is open or has a caution, as sentences to append."""
+    return "".join(f" {capital(reason)}." for reason in reasons_of(pairs, own))
 
 
 def sure(own: AnswerSet) -> str:

@@ -340,15 +340,7 @@ def _of_tests(rows: pd.DataFrame, alpha: float) -> str:
 
 
 def items_table(items: pd.DataFrame, *, name: str) -> GT:
-    """Show differences, contributions and tests of items, in groups by pair.
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        Rows of the table ``item_gaps``, with the label of their ``pair``.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Show differences, contributions and tests of items, in groups by pair."""
     rows = [
         {
             "pair": row["pair"],

@@ -314,25 +314,11 @@ class Agent:
         once: bool = False,
         all_may_fail: bool = False,
     ) -> dict[Key, Got[T]]:
-        """Query these prompts; replies in the journal of this name are reused.
+        """Query these prompts; return each result by item, attribute and group.
 
-        Parameters
-        ----------
-        prompts : sequence of Prompt
-            Each for a different item, attribute or group.
-        read : callable
-            Reads a reply to a prompt; raises `BrokenReply` or `Refused`.
-        name : str
-            The journal's name: stage and round.
-        once : bool
-            Whether to accept a broken reply instead of retrying with a description of the error.
-        all_may_fail : bool
-            Whether it is not an error if every request fails permanently.
-
-        Returns
-        -------
-        dict
-            The result of each, by item, attribute and group.
+        Replies in the journal of this name are reused. A broken reply is retried with a description
+        of the error, unless `once`. With `all_may_fail`, it is no error if every request fails
+        permanently.
 
         Raises
         ------

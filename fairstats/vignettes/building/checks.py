@@ -178,14 +178,7 @@ def structure_problems(
 ) -> list[str]:
     """Report a background without the wanted sentences, or that does not name its group.
 
-    Parameters
-    ----------
-    background : str
-        The text written for a group.
-    words : iterable of str
-        Words that name the group (`words_of_group`).
-    pronouns : iterable of str
-        Words that identify it without naming it (`GROUP_PRONOUNS`).
+    `words` name the group; `pronouns` identify it without naming it.
 
     Examples
     --------

@@ -166,19 +166,7 @@ class _Build(Table):
 
 @dataclass(frozen=True)
 class Declared:
-    """The declared agent of a stage.
-
-    Parameters
-    ----------
-    stage : str
-        One of `STAGES`.
-    model : str
-        As in `fairstats_collectors.collect.collect`, or ``"none"``.
-    options : Mapping
-        ``max_tokens`` and `fairstats.asking.models.AskingOptions`.
-    connect : callable
-        Returns the model.
-    """
+    """The declared agent of a stage."""
 
     stage: str
     model: str
@@ -257,18 +245,7 @@ class Build:
 
 
 def load_build(path: Path, connect: Connect) -> Build:
-    """Read a declaration.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.toml`` file, as described in docs/building.md.
-    connect : callable
-        Returns the models, see `fairstats.asking.models.Connect`.
-
-    Returns
-    -------
-    Build
+    """Read a declaration, a ``.toml`` file as described in docs/building.md.
 
     Raises
     ------

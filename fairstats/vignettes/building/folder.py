@@ -66,19 +66,7 @@ class _MadeWith(Written):
 
 @dataclass(frozen=True)
 class BuildFolder:
-    """The output folder of a build.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    build : Build
-        The declaration.
-    options : tuple of str
-        The items' letters.
-    limit : int or None
-        Number of items to use; None for all.
-    """
+    """The output folder of a build."""
 
     path: Path
     build: Build

@@ -124,19 +124,8 @@ class NeutralText:
 def neutralize_items(items: Sequence[Item], agent: Agent) -> list[NeutralText]:
     """Remove words that reveal a group from each vignette, first by rules and then by a model.
 
-    Parameters
-    ----------
-    items : sequence of Item
-        Items that passed the filter.
-    agent : Agent
-        The agent for texts that the rules leave undecided. A model's text is used only if it keeps
-        the clinical content and no group words remain.
-
-    Returns
-    -------
-    list of NeutralText
-        One per item. If a text still reveals a group, the item is left out, with the words
-        concerned.
+    A model's text is used only if it keeps the clinical content and no group words remain. If a
+    text still reveals a group, the item is left out, with the words concerned.
     """
     ruled, prompts = neutralize_prompts(items)
     got = agent.ask(

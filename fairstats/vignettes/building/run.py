@@ -57,17 +57,7 @@ from fairstats.vignettes.rules.substitute import unnamed_items
 
 @dataclass(frozen=True)
 class Built:
-    """Result of a build.
-
-    Parameters
-    ----------
-    path : Path
-        The last file written: ``variants.jsonl`` if all stages are complete.
-    summary : str
-        The outcomes of items and variants, in a few lines.
-    triggered : pandas.DataFrame or None
-        How many variants moved the answer in the intended direction, by round.
-    """
+    """Result of a build; `path` is the last file written, which may be of an earlier stage."""
 
     path: Path
     summary: str

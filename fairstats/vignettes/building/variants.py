@@ -50,23 +50,9 @@ def wanted_variants(items: Sequence[Item], build: Build) -> list[Wanted]:
 def write_variants(
     items: Sequence[Item], build: Build, agents: Mapping[str, Agent], *, stage: str
 ) -> list[Attempt]:
-    """Write the variants of these items.
+    """Write the variants of these items; return every attempt, in the order of the rounds.
 
-    Parameters
-    ----------
-    items : sequence of Item
-        With the neutralized vignettes.
-    build : Build
-        The declaration.
-    agents : Mapping
-        The agent of each stage.
-    stage : str
-        The stage of the first round after which to stop; ``validate`` runs all rounds.
-
-    Returns
-    -------
-    list of Attempt
-        Every attempt, in the order of the rounds and, within a round, of the items and groups.
+    In the first round, stop after `stage`; ``validate`` runs all rounds.
     """
     wanted = wanted_variants(items, build)
     before: dict[Key, Attempt] = {}

@@ -58,21 +58,7 @@ _JUDGED = (
 
 @dataclass(frozen=True)
 class Facts:
-    """The content of a data card.
-
-    Parameters
-    ----------
-    review : Review
-        The review with its build.
-    version : str
-        Of the release.
-    released : tuple of str
-        Its items.
-    tables : Mapping[str, pandas.DataFrame]
-        The release's tables by file.
-    sources : Mapping[str, str]
-        The source files, with hashes.
-    """
+    """The content of a data card."""
 
     review: Review
     version: str
@@ -82,17 +68,7 @@ class Facts:
 
 
 def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
-    """Return the data card.
-
-    Parameters
-    ----------
-    facts : Facts
-        The content of the card.
-    files : Mapping[str, str]
-        The release's files and their hashes.
-    reviewed : bool
-        Whether anybody has judged the variants.
-    """
+    """Return the data card."""
     built = facts.review.built
     title = str(built.declared["title"]) + ("" if reviewed else " (not reviewed)")
     limits = _LIMITS[:1] if is_substitution(built.declared) else _LIMITS

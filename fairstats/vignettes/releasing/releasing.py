@@ -13,7 +13,7 @@ import pandas as pd
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, keyword, laid_out, wrong
 from fairstats._lib.safe_names import file_sha256, text_sha256
-from fairstats._lib.table_text import json_line, json_text, records, table_csv
+from fairstats._lib.table_text import json_text, records, table_csv
 from fairstats.benchmarks.benchmark_files import (
     attribute_table,
     item_lines,
@@ -159,7 +159,7 @@ def _beside(review: Review, *, reviewed: bool) -> dict[str, str]:
     texts = {}
     if reviewed:
         texts = {
-            f"ratings-{one.number}.jsonl": _rating_lines(one.ratings)
+            f"ratings-{one.number}.jsonl": item_lines(records(one.ratings))
             for one in review.rounds
             if one.ratings is not None
         }
@@ -220,10 +220,6 @@ def _tables(
     }
 
 
-def _rating_lines(ratings: pd.DataFrame) -> str:
-    return "".join(f"{json_line(row)}\n" for row in records(ratings))
-
-
 def _sources(built: Built) -> dict[str, str]:
     """Return the source files of the release, with their hashes."""
     there = [name for name in (BUILD, *FILES) if (built.path / name).is_file()]
@@ -256,21 +252,7 @@ def declaration(
     decided: pd.DataFrame | None,
     sources: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the content of the benchmark's file.
-
-    Parameters
-    ----------
-    review : Review
-        The review with its build.
-    version : str
-        The version of the set of variants.
-    released : sequence of str
-        The items.
-    decided : pandas.DataFrame or None
-        The reviewers' decisions; None without a review.
-    sources : Mapping[str, str]
-        The source files of the release, with their hashes.
-    """
+    """Return the content of the benchmark's file."""
     built = review.built
     declared = built.declared
     made = f"{len(released)} of {len(built.source_items)} source items"

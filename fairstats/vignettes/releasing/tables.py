@@ -30,12 +30,7 @@ LEFT_OUT_COLUMNS = ("item_id", "stage", "attribute", "group", "reason")
 def left_out(built: Built, decisions: pd.DataFrame | None) -> pd.DataFrame:
     """Return why each unreleased item was left out: the first stage that it did not pass.
 
-    Parameters
-    ----------
-    built : Built
-        The built benchmark.
-    decisions : pandas.DataFrame or None
-        The reviewers' decisions; None without a review.
+    Without a review there are no `decisions`.
 
     Returns
     -------

@@ -254,14 +254,7 @@ def _enough(replicates: int | Mapping[str, int]) -> int | Mapping[str, int]:
 def subject_lines(review: Review, keys: Iterable[Key], said: Mapping[Key, str]) -> str:
     """Return a round's tasks in the form of `fairstats.ratings.collection.subjects.read_subjects`.
 
-    Parameters
-    ----------
-    review : Review
-        The review with the texts.
-    keys : iterable of Key
-        The variants to assign.
-    said : Mapping[Key, str]
-        Earlier judgements of some of them, to be shown.
+    `said` has earlier judgements to show.
     """
     lines = []
     for key in keys:

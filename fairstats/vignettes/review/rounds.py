@@ -95,17 +95,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Review:
-    """A review and its rounds so far.
-
-    Parameters
-    ----------
-    built : Built
-        The built benchmark.
-    rounds : tuple of Round
-        In order.
-    edits : tuple of Edit
-        In order; the last edit of a variant counts.
-    """
+    """A review and its rounds so far."""
 
     built: Built
     rounds: tuple[Round, ...]

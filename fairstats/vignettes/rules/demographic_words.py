@@ -149,17 +149,7 @@ def is_abbreviation(word: str, text: str) -> bool:
 def left_over(text: str, attributes: Collection[str] | None = None) -> list[Found]:
     """Return every word and pronoun of a text that reveals a demographic attribute.
 
-    Parameters
-    ----------
-    text : str
-        A vignette that should be neutral.
-    attributes : collection of str, optional
-        Search only for the words of these; by default of all.
-
-    Returns
-    -------
-    list of Found
-        In text order.
+    They are in text order, of all attributes or of these.
 
     Examples
     --------

@@ -329,12 +329,7 @@ _SEX_SPECIFIC = re.compile(rf"(?i)\b(?:{'|'.join(_SEX_SPECIFIC_STEMS)})")
 def left_over_group(text: str, words: Iterable[str] = ()) -> str | None:
     """Return the word by which a supposedly neutral text names a gender or an ethnic group.
 
-    Parameters
-    ----------
-    text : str
-        A vignette, or an option.
-    words : iterable of str
-        The words of declared groups, which are also searched for before a noun for the patient.
+    Words of declared groups are also searched for before a noun for the patient.
 
     Examples
     --------

@@ -34,15 +34,7 @@ from fairstats.vignettes.rules.pronouns import (
 
 @dataclass(frozen=True)
 class Neutralized:
-    """A text after removal of everything that the rules can remove.
-
-    Parameters
-    ----------
-    text : str
-        The neutral text.
-    changes : tuple of Change
-        In text order; there are no other differences.
-    """
+    """A text after removal of everything that the rules can remove."""
 
     text: str
     changes: tuple[Change, ...]

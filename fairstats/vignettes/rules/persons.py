@@ -99,15 +99,7 @@ class NotFound:
 def find_mention(text: str) -> Mention | NotFound:
     """Find the first mention of the patient.
 
-    Parameters
-    ----------
-    text : str
-        A neutralized vignette.
-
-    Returns
-    -------
-    Mention or NotFound
-        The reason, if the vignette mentions several possible patients, or none.
+    There is none if a vignette mentions several possible patients.
 
     Examples
     --------
@@ -147,15 +139,6 @@ _SOUNDS_CONSONANT = re.compile(r"(?i)eu|uni(?![dmn])|u(?:s[ae]|kr|ru|gan|t[^t])|
 
 def put_in(text: str, start: int, words: str) -> str:
     """Insert words for a group into a text, and correct the article before them.
-
-    Parameters
-    ----------
-    text : str
-        The neutral text.
-    start : int
-        The position of the insertion.
-    words : str
-        The inserted words.
 
     Examples
     --------

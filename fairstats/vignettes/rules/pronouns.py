@@ -165,18 +165,8 @@ _VERB_GROUP = re.compile(rf"(?i)(?: (?:{ADVERB}|not|been|had|have|has|be|being|a
 def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
     """Return the verbs joined by "and" to a pronoun's verb, up to the end of its sentence.
 
-    Parameters
-    ----------
-    text : str
-        The whole text.
-    start : int
-        Where the pronoun's verb ends.
-
-    Returns
-    -------
-    tuple of lists
-        Those that belong to the pronoun, and those that may belong to something mentioned in
-        between.
+    `start` is where the pronoun's verb ends. The first list is of those that belong to the pronoun,
+    the second of those that may belong to something mentioned in between.
 
     Examples
     --------

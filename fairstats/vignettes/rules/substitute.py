@@ -310,17 +310,7 @@ def _load_items(path: Path) -> list[Item]:
 
 
 def unnamed_items(path: Path, options: object, groups: Iterable[str]) -> list[Item]:
-    """Read items that belong to no benchmark yet.
-
-    Parameters
-    ----------
-    path : Path
-        The items.
-    options : mapping
-        The options of the first item, whose letters all items must have.
-    groups : iterable of str
-        The variants that are required and checked.
-    """
+    """Read items that belong to no benchmark yet."""
     # Any benchmark will do: only the letters and the groups are checked.
     benchmark = replace(
         load_benchmark("demo"),

@@ -111,14 +111,6 @@ class ContentComparison:
 def content_of(text: str) -> ClinicalContent:
     """Return the clinical content of a text: quantities, drugs and findings.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    ClinicalContent
-
     Examples
     --------
     >>> content = content_of("Fever of 38.5 °C for two days, no rash. They take aspirin.")
@@ -139,16 +131,7 @@ def compare_content(
 ) -> ContentComparison:
     """Compare a variant with the neutral text: counts of kept content, and names of lost content.
 
-    Parameters
-    ----------
-    neutral, variant : str
-        The two texts.
-    neutral_content : ClinicalContent, optional
-        `content_of` the text before the neutral text's final sentence, if already computed.
-
-    Returns
-    -------
-    ContentComparison
+    `neutral_content` is `content_of` the text before the neutral text's final sentence.
 
     Notes
     -----
@@ -236,15 +219,6 @@ def compare_content(
 
 def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
     """Return a variant's changes to the neutral text's clinical content.
-
-    Parameters
-    ----------
-    neutral, variant : str
-
-    Returns
-    -------
-    list of ContentProblem
-        Empty if none were detected.
 
     Examples
     --------

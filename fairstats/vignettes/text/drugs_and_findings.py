@@ -39,15 +39,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W_]+)*")
 def drugs(text: str) -> dict[str, str]:
     """Return the drugs and classes of drugs named in a text.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to str
-        Each in the singular and in lower case, with its first written form. The longest name is
-        used: "loop diuretic", not "diuretic".
+    Each is in the singular and in lower case, with its first written form. The longest name is
+    used: "loop diuretic", not "diuretic".
 
     Notes
     -----
@@ -188,17 +181,8 @@ class Finding:
 def findings(text: str, named: Mapping[str, str] | None = None) -> dict[str, Finding]:
     """Return the findings of a text by their stem.
 
-    Parameters
-    ----------
-    text : str
-    named : Mapping, optional
-        Its drugs (`drugs`), if already determined.
-
-    Returns
-    -------
-    dict of str to Finding
-        Content words, except common and narrative ones (``stop_words.txt`` and
-        ``narrative_words.txt`` in ``data/vignettes``), drugs and numbers.
+    These are content words, except common and narrative ones (``stop_words.txt`` and
+    ``narrative_words.txt`` in ``data/vignettes``), drugs and numbers.
 
     Notes
     -----

@@ -177,16 +177,8 @@ _SIGN = re.compile(f"[{''.join(_SIGNS)}]")
 def quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in order.
 
-    Parameters
-    ----------
-    text : str
-        Any text. Numbers within words (B12, CO2, T4) are not quantities.
-
-    Returns
-    -------
-    list of Quantity
-        Numbers in digits or in words. "One" and "zero" without a unit are not numbers. "A week" and
-        "the past week" are one week, but never `clinical`.
+    They are numbers in digits or in words, but not within words (B12, CO2, T4). "One" and "zero"
+    without a unit are not numbers. "A week" and "the past week" are one week, but never `clinical`.
 
     Notes
     -----

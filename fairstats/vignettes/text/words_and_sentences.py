@@ -39,15 +39,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 def word_spans(text: str) -> tuple[tuple[str, int, int], ...]:
     """Return the words of a text in the form used for comparison, with their positions.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of (str, int, int)
-        The normalised word (NFKC, case-folded, straight apostrophes), and its start and end in the
-        text.
+    Words are normalised: NFKC, case-folded, straight apostrophes.
 
     Notes
     -----
@@ -79,14 +71,7 @@ def words(text: str) -> tuple[str, ...]:
 def content_stems(text: str) -> tuple[str, ...]:
     """Return the stems of content words, in order and with repeats.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of str
-        Snowball's English stems of all words but `STOP_WORDS`.
+    These are Snowball's English stems of all words but `STOP_WORDS`.
 
     References
     ----------
@@ -161,16 +146,7 @@ _LINE = re.compile(r"\s*\n(?!\s*[^\W\d_A-Z][a-z\s])")
 def sentences(text: str) -> list[str]:
     """Return the sentences of a vignette, in order.
 
-    Parameters
-    ----------
-    text : str
-        Any text; lines of laboratory values, one per line, are kept as they are.
-
-    Returns
-    -------
-    list of str
-        Each without surrounding white space; empty for a text without words. Joined, they contain
-        the whole text except white space.
+    Each is without surrounding white space. Joined, they contain the whole text except white space.
 
     Notes
     -----
