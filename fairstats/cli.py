@@ -7,7 +7,7 @@ import gc
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -95,6 +95,12 @@ class _InPanels(TyperGroup):
             for name in names:
                 self.commands[name].rich_help_panel = panel  # type: ignore[attr-defined]
         return [name for names in PANELS.values() for name in names]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse empty arguments: a variable that is not set would name the current folder."""
+        if "" in args:
+            ctx.fail("An argument is empty. Give a value, or leave the option out.")
+        return list(super().parse_args(ctx, args))
 
 
 app = typer.Typer(

@@ -269,7 +269,8 @@ INTERNAL = {
         "of_all_pairs",
         "without_shared",
     ),
-    *("stacked", "mean_differences", "with_room", "roomy", "difference_of_means"),
+    *("stacked", "mean_differences", "with_room", "rare_share", "difference_of_means"),
+    *("roomy", "roomy_contrast"),
     *("share_of_pairs", "in_clusters", "sizes_of"),
 }
 #: Their margin is in levels or points of a score.

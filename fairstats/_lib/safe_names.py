@@ -168,13 +168,13 @@ def plain_letters(text: str) -> str:
     """
     if text.isascii():
         return text
-    seen = "".join(
-        _look(sign)
-        for sign in unicodedata.normalize("NFKD", text)
-        if unicodedata.category(sign) != "Cf" and sign not in _HIDDEN
-    )
+    whole = unicodedata.normalize("NFKD", text)
+    hidden = {s for s in set(whole) if unicodedata.category(s) == "Cf" or s in _HIDDEN}
+    # Texts are long, and have few different characters.
+    looks = {ord(sign): None if sign in hidden else _look(sign) for sign in set(whole)}
+    seen = unicodedata.normalize("NFKD", whole.translate(looks))
     kept: list[str] = []
-    for sign in unicodedata.normalize("NFKD", seen):
+    for sign in seen:
         # In other scripts, marks are vowels.
         if unicodedata.category(sign) not in ("Mn", "Me") or not (kept and kept[-1].isascii()):
             kept.append(sign)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from fairstats._lib.formatting import counted, number_word, uncapital
 from fairstats._lib.installation import resource
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse
-from fairstats._lib.safe_names import essential_letters
+from fairstats._lib.safe_names import essential_letters, plain_letters
 from fairstats._lib.toml_files import (
     Fault,
     Flag,
@@ -526,19 +526,34 @@ def _unvaried(benchmark: Benchmark) -> tuple[Problem, ...]:
         for own in found
     ]
     problems = []
-    for attribute in benchmark.varied:
-        for a, b in attribute.pairs:
+    for attribute, pairs in _compared(benchmark):
+        for a, b in pairs:
             same = sum(len(own.get(a, "")) >= _LEAST_TEXT and own[a] == own.get(b) for own in texts)
             if same > benchmark.largest_missing * len(texts):
                 message = f"{a} and {b} have the same text in {counted(same, 'item')}"
-                remedy = "write a variant for each group, or leave these items out"
+                remedy = (
+                    "write a variant for each group, or leave these items out; for what makes no "
+                    "difference, declare control = true"
+                )
                 path, column = str(benchmark.items_file), f"attributes.{attribute.name}"
                 problems.append(Problem(path, message, remedy, column=column))
     return tuple(problems)
 
 
+def _compared(benchmark: Benchmark) -> Iterator[tuple[Attribute, Sequence[tuple[str, str]]]]:
+    """Yield each attribute with the pairs of its own variants that give its gaps, or others'."""
+    for one in benchmark.varied:
+        yield one, one.pairs
+        for of in (benchmark.attributes[name] for name in one.crosses if not one.pairs):
+            for layer in one.layers(of):
+                yield one, [(layer[a], layer[b]) for a, b in of.pairs]
+
+
 def _same_text(value: object) -> str:
-    return folded(value) if isinstance(value, str) else ""
+    """Return a text without what nobody sees in a copy: case, white space, other such letters."""
+    if not isinstance(value, str):
+        return ""
+    return folded(value if value.isascii() else plain_letters(value))
 
 
 class _Item(NamedTuple):

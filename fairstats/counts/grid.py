@@ -427,7 +427,8 @@ def _selecting(
         each = (
             named_in(snapshots_in(one), benchmark.selected_on).any() for one in names["snapshot"]
         )
-        named = names[[*each]]
+        # Without any snapshot, a list would be one of columns.
+        named = names[np.fromiter(each, dtype=bool)]
         sets = pd.MultiIndex.from_frame(named[list(UNIT_COLUMNS)])
         found |= pd.MultiIndex.from_frame(units).isin(sets)
     return found

@@ -141,10 +141,28 @@ def with_room(
     center, low, high = (np.asarray(one, dtype=np.float64) for one in (estimate, low, high))
     if ends is None:
         return low, high
+    share = rare_share(units, alpha)
+    ends_of = center - share * (center - ends[0]), center + share * (ends[1] - center)
+    return widened(low, high, *ends_of, tested=tested)
+
+
+def rare_share(units: npt.ArrayLike, alpha: float) -> FloatArray:
+    """Return the largest share of units that so many without any allow (Wilson's limit for 0)."""
     z2 = float(scipy.special.ndtri(1 - check_alpha(alpha) / 2)) ** 2
-    share = z2 / (z2 + np.asarray(units, dtype=np.float64))
-    wide_low = np.fmin(low, center - share * (center - ends[0]))
-    wide_high = np.fmax(high, center + share * (ends[1] - center))
+    return np.asarray(z2 / (z2 + np.asarray(units, dtype=np.float64)))
+
+
+def widened(
+    low: npt.ArrayLike,
+    high: npt.ArrayLike,
+    wide_low: npt.ArrayLike,
+    wide_high: npt.ArrayLike,
+    *,
+    tested: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return limits that are at least as wide as others, but still exclude `tested`."""
+    low, high = np.asarray(low), np.asarray(high)
+    lower, upper = np.fmin(low, wide_low), np.fmax(high, wide_high)
     if tested is None:
-        return wide_low, wide_high
-    return np.where(low > tested, low, wide_low), np.where(high < tested, high, wide_high)
+        return lower, upper
+    return np.where(low > tested, low, lower), np.where(high < tested, high, upper)

@@ -14,7 +14,7 @@ from fairstats.counts.patterns import PolicyCounts, per_answer
 from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import tango, wilson
-from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy, roomy_contrast
 
 
 def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
@@ -86,8 +86,17 @@ def accuracy(
     return estimate_proportion(correct, n, alpha=alpha, design_effect=design_effect)
 
 
+def accuracies(counts: PolicyCounts) -> tuple[FloatArray, FloatArray]:
+    """Return the accuracy of each group; NaN without answers."""
+    return proportion(counts.correct_a, counts.n_a), proportion(counts.correct_b, counts.n_b)
+
+
 def accuracy_difference(
-    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+    units: npt.ArrayLike = np.inf,
 ) -> Estimate:
     """Compute the signed difference Acc_a − Acc_b over counterfactual pairs.
 
@@ -102,6 +111,9 @@ def accuracy_difference(
         1 − confidence level.
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
+    units : array_like of float
+        The number of independent units, if items have several samples: limits then have room for
+        rare items, see `fairstats.inference.verdict.with_room`. Limits that exclude 0 stay there.
 
     Returns
     -------
@@ -116,12 +128,13 @@ def accuracy_difference(
     >>> round(float(accuracy_difference(complete_counts(600, 83, 10, 108)).estimate), 4)
     0.0911
     """
-    estimate = proportion(counts.correct_a, counts.n_a) - proportion(counts.correct_b, counts.n_b)
+    shares = accuracies(counts)
     paired = tango(*counts.cells, alpha=alpha, design_effect=design_effect)
     own = partly_paired_interval(
         *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
-    return with_own_answers(counts, estimate, paired, own)
+    found = with_own_answers(counts, shares[0] - shares[1], paired, own)
+    return roomy_contrast(found, shares, np.subtract, units=units, alpha=alpha, tested=0.0)
 
 
 def with_own_answers(
@@ -174,8 +187,9 @@ def _of_group(side: str, pairs: Pairs) -> Estimate:
 
 def _difference(pairs: Pairs) -> Estimate:
     effect = pairs.effects["accuracy_difference"]
-    found = accuracy_difference(pairs.paired, alpha=pairs.alpha, design_effect=effect)
-    return roomy(found, pairs.repeated_units, (-1.0, 1.0), pairs.alpha, tested=0.0)
+    return accuracy_difference(
+        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.repeated_units
+    )
 
 
 def _difference_bounds(c: Mapping[str, FloatArray]) -> Range:

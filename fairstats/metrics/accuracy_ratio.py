@@ -10,12 +10,16 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
-from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion, with_own_answers
-from fairstats.metrics.metric import PairMetric, Patterns, Range
+from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b, with_own_answers
+from fairstats.metrics.metric import PairMetric, Patterns, Range, roomy_contrast
 
 
 def accuracy_ratio(
-    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+    units: npt.ArrayLike = np.inf,
 ) -> Estimate:
     """Compute the ratio of two groups' accuracies, Acc_a / Acc_b, over counterfactual pairs.
 
@@ -27,6 +31,8 @@ def accuracy_ratio(
         1 − confidence level.
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
+    units : array_like of float
+        As in `fairstats.metrics.accuracy.accuracy_difference`, with 1 for 0.
 
     Returns
     -------
@@ -42,11 +48,11 @@ def accuracy_ratio(
     >>> round(float(accuracy_ratio(complete_counts(600, 83, 10, 108)).estimate), 4)
     1.1197
     """
-    acc_a = proportion(counts.correct_a, counts.n_a)
-    acc_b = proportion(counts.correct_b, counts.n_b)
+    shares = accuracies(counts)
     paired = risk_ratio(*counts.cells, alpha=alpha, design_effect=design_effect)
     own = partly_paired_ratio(*counts.cells, **counts.own, alpha=alpha, design_effect=design_effect)
-    return with_own_answers(counts, quotient(acc_a, acc_b), paired, own)
+    found = with_own_answers(counts, quotient(*shares), paired, own)
+    return roomy_contrast(found, shares, quotient, units=units, alpha=alpha, tested=1.0)
 
 
 def quotient(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -83,13 +89,16 @@ ACCURACY_RATIO = PairMetric(
     "right.",
     formula=r"\mathrm{Acc}_a / \mathrm{Acc}_b",
     interval="score (Tang, Tang and Chan); square-and-add on the log scale if each group has its "
-    "own denominator",
+    "own denominator; with several samples of an item, room as of the difference",
     order=45,
     lowest=0,
     highest=math.inf,
     ideal=1,
     compute=lambda pairs: accuracy_ratio(
-        pairs.paired, alpha=pairs.alpha, design_effect=pairs.effects["accuracy_ratio"]
+        pairs.paired,
+        alpha=pairs.alpha,
+        design_effect=pairs.effects["accuracy_ratio"],
+        units=pairs.repeated_units,
     ),
     influence=_influence,
     bounds=lambda c: ratio_bounds(*bounds_a(c), *bounds_b(c)),

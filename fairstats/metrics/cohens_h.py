@@ -12,12 +12,16 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
-from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
-from fairstats.metrics.metric import SHARES, PairMetric, Patterns, Range
+from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b
+from fairstats.metrics.metric import SHARES, PairMetric, Patterns, Range, roomy_contrast
 
 
 def cohens_h(
-    counts: PolicyCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
+    counts: PolicyCounts,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+    units: npt.ArrayLike = np.inf,
 ) -> Estimate:
     """Compute Cohen's effect size for two accuracies: h = 2 arcsin √Acc_a − 2 arcsin √Acc_b.
 
@@ -29,6 +33,8 @@ def cohens_h(
         1 − confidence level.
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
+    units : array_like of float
+        As in `fairstats.metrics.accuracy.accuracy_difference`.
 
     Returns
     -------
@@ -43,13 +49,13 @@ def cohens_h(
     """
     from statsmodels.stats.proportion import proportion_effectsize
 
-    p_a = proportion(counts.correct_a, counts.n_a)
-    p_b = proportion(counts.correct_b, counts.n_b)
-    h = np.asarray(proportion_effectsize(p_a, p_b))
+    shares = accuracies(counts)
+    h = np.asarray(proportion_effectsize(*shares))
     interval = cohens_h_interval(
         *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
-    return replace(interval, estimate=h)
+    found = replace(interval, estimate=h)
+    return roomy_contrast(found, shares, _h, units=units, alpha=alpha, tested=0.0)
 
 
 def _on_arcsine_scale(pair: Patterns, side: str) -> FloatArray:
@@ -75,14 +81,18 @@ COHENS_H = PairMetric(
     label="Cohen's h",
     definition="Effect size of the difference of two accuracies or selection rates.",
     formula=r"2\arcsin\sqrt{\mathrm{Acc}_a} - 2\arcsin\sqrt{\mathrm{Acc}_b}",
-    interval="square-and-add on the arcsine scale",
+    interval="square-and-add on the arcsine scale; with several samples of an item, room as of the "
+    "difference",
     order=80,
     lowest=-math.pi,
     highest=math.pi,
     ideal=0,
     kinds=SHARES,
     compute=lambda pairs: cohens_h(
-        pairs.paired, alpha=pairs.alpha, design_effect=pairs.effects["cohens_h"]
+        pairs.paired,
+        alpha=pairs.alpha,
+        design_effect=pairs.effects["cohens_h"],
+        units=pairs.repeated_units,
     ),
     influence=lambda pair: _on_arcsine_scale(pair, "a") - _on_arcsine_scale(pair, "b"),
     bounds=_bounds,

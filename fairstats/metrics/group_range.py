@@ -10,7 +10,8 @@ import numpy as np
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.outcomes import by_cluster
-from fairstats.counts.patterns import PATTERNS, IntArray, apply_policy
+from fairstats.counts.patterns import INCOMPLETE, PATTERNS, IntArray, apply_policy
+from fairstats.inference.unit_means import effective_number
 from fairstats.metrics.accuracy import (
     ACCURACY_DIFFERENCE,
     absolute_interval,
@@ -79,20 +80,22 @@ def compare_groups(
         copies = copies * answers.neutral_copies[units]
     else:
         cells = cells // answers.neutral_copies[units][:, None, None]
-    effects = _effects(groups, metric, answerable)
+    effects, independent = _effects(groups, metric, answerable)
     counts = apply_policy(cells, groups.missing, copies=copies[:, None])
-    estimate = measure(counts, alpha=groups.alpha / len(groups.pairs), design_effect=effects)
+    level = groups.alpha / len(groups.pairs)
+    estimate = measure(counts, alpha=level, design_effect=effects, units=independent)
     weights = answers.neutral[:, 0] * answers.neutral_weights if answerable else 1
     whole = groups.by_unit(groups.whole * weights)
     return GroupComparison(estimate, effects, np.where(clustered, counts.n.min(axis=1), whole))
 
 
-def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray:
-    """Return the design effects of every two groups, for answer sets with several samples."""
+def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the design effects of every two groups, and `Pairs.repeated_units`."""
     found = np.ones((len(groups.units), len(groups.pairs)))
+    independent = np.full(found.shape, np.inf)
     several = np.flatnonzero(groups.several[groups.units])
     if not len(several):
-        return found
+        return found, independent
     answers, few = groups.answers, groups.alpha if groups.benchmark.few_units else None
     grid, weights = answers.grid, answers.neutral[:, 0] * answers.neutral_weights
     for column, (a, b) in enumerate(groups.pairs):
@@ -111,7 +114,10 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> FloatArray
                 found[place, column] = design_effect_of(
                     metric, own, many, copies, groups.missing, few=few
                 )
-    return found
+                if answers.copies[unit] > 1:
+                    counted = own[:, ~INCOMPLETE].sum(axis=1)
+                    independent[place, column] = effective_number(counted, many)
+    return found, independent
 
 
 def differences_of(groups: Groups) -> GroupComparison:

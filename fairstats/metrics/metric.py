@@ -32,7 +32,7 @@ from fairstats.counts.patterns import (
 from fairstats.counts.unit_sums import UnitSums, unit_sums
 from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
 from fairstats.inference.unit_means import effective_number
-from fairstats.inference.verdict import with_room
+from fairstats.inference.verdict import rare_share, widened, with_room
 
 Range = tuple[FloatArray, FloatArray]
 #: What makes an interval wider than its method alone does, except for pairs of single answers.
@@ -194,9 +194,29 @@ def roomy(
 ) -> Estimate:
     """Return an estimate with limits `with_room` for rare units, and says so where it is wider."""
     limits = found.ci_low, found.ci_high
-    low, high = with_room(
-        found.estimate, *limits, units=units, ends=ends, tested=tested, alpha=alpha
-    )
+    wide = with_room(found.estimate, *limits, units=units, ends=ends, tested=tested, alpha=alpha)
+    return _with_limits(found, *wide)
+
+
+def roomy_contrast(
+    found: Estimate,
+    shares: tuple[FloatArray, FloatArray],
+    contrast: Callable[[FloatArray, FloatArray], npt.ArrayLike],
+    *,
+    units: npt.ArrayLike,
+    alpha: float,
+    tested: float,
+) -> Estimate:
+    """Return a contrast of two shares with room for rare units in which only one group has 1."""
+    # Without room there are no other ends: those of the estimate itself could differ by rounding.
+    rare = np.where(np.isfinite(units), rare_share(units, alpha), np.nan)
+    a, b = ((1 - rare) * share for share in shares)
+    ends = contrast(a, np.minimum(b + rare, 1)), contrast(np.minimum(a + rare, 1), b)
+    return _with_limits(found, *widened(found.ci_low, found.ci_high, *ends, tested=tested))
+
+
+def _with_limits(found: Estimate, low: FloatArray, high: FloatArray) -> Estimate:
+    """Return an estimate with limits that have room, and says so where they are wider."""
     wider = (low < found.ci_low) | (high > found.ci_high)
     method = np.asarray(found.method, dtype=object)
     named = np.where(wider, method + ROOM, method) if wider.any() else found.method

@@ -400,6 +400,34 @@ def test_required_accuracy_is_for_choices_only(benchmark_file):
 
 # Repeated items
 
+CROSSED = """
+name = "crossed"
+title = "Crossed"
+description = "Made."
+options = ["A", "B"]
+items_file = "crossed.items.jsonl"
+missing = "available"
+equivalence_margin = 0.05
+sources = ["https://example.org"]
+licence = "CC BY 4.0"
+citation = "Me (2026)"
+[versions]
+1 = "the only one"
+[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]
+[attributes.sex]
+label = "Sex"
+groups = { male = "Male", female = "Female" }
+pairs = [["male", "female"]]
+[attributes.race_sex]
+label = "Race and sex"
+crosses = ["race", "sex"]
+groups = { white_male = "WM", black_male = "BM", white_female = "WF", black_female = "BF" }
+pairs = []
+"""
+
 
 def item(name: str, text: str = TEXT, **changed: object) -> dict[str, object]:
     groups = ("white", "black", "asian", "original", "neutralized")
@@ -429,6 +457,7 @@ def with_items(benchmark_file):
     [
         item("two"),
         item("two", f" {TEXT.upper()}\n"),
+        item("two", TEXT.replace("a", "\N{CYRILLIC SMALL LETTER A}") + "\N{ZERO WIDTH SPACE}"),
         item("two", options={"C": "wait", "A": "treat", "B": "test"}, answer_key="C"),
         item("two", topic="Another"),
     ],
@@ -477,6 +506,35 @@ def test_groups_with_one_text_are_refused(with_items):
     # As many as may be missing are no reason to refuse the others.
     many[0]["variants"]["black"] += " Another text."
     assert len(load_benchmark(with_items(many, keys=False)).items) == 20
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda text: text + "\N{ZERO WIDTH SPACE}",
+        lambda text: text[:5] + "\N{SOFT HYPHEN}" + text[5:],
+        lambda text: text.replace("a", "\N{CYRILLIC SMALL LETTER A}"),
+    ],
+)
+def test_groups_with_texts_that_look_the_same_are_refused(with_items, copied):
+    one = item("one")
+    one["variants"]["black"] = copied(one["variants"]["white"])
+    with pytest.raises(InputError, match="white and black have the same text in 1 item"):
+        load_benchmark(with_items([one], keys=False))
+
+
+def test_crossed_groups_with_one_text_are_refused(tmp_path):
+    """The gaps of race and sex are made of them."""
+    groups = ("white_male", "black_male", "white_female", "black_female")
+    texts = {group: f"{TEXT} {group[:5]}" for group in groups}
+    row = {"item_id": "one", "answer_key": "A", "variants": texts}
+    (tmp_path / "crossed.items.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "crossed.toml").write_text(CROSSED)
+    with pytest.raises(InputError) as found:
+        load_benchmark(tmp_path / "crossed.toml")
+    assert [problem.message for problem in found.value.problems] == [
+        f"{race}_male and {race}_female have the same text in 1 item" for race in ("white", "black")
+    ]
 
 
 def test_items_of_one_source_are_no_copies(benchmark_file):

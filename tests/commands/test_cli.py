@@ -406,3 +406,14 @@ def test_gate_takes_answers_to_any_given_benchmark(answers):
     assert run("gate", answers, *limits, "--benchmark", "fairmedqa").exit_code == 2
     both = run("gate", answers, *limits, "--benchmark", "fairmedqa", "--benchmark", "demo")
     assert both.exit_code in (0, 1), both.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("gate", "", "--max-ad", "0.9"), ("analyze", ""), ("site", "init", "")]
+)
+def test_empty_argument_is_not_the_current_folder(arguments, answers, monkeypatch):
+    monkeypatch.chdir(answers.parent)
+    found = run(*arguments)
+    assert found.exit_code == 2
+    assert "argument is empty" in found.output
+    assert [*answers.parent.iterdir()] == [answers]

@@ -134,8 +134,10 @@ def test_pair_without_a_verdict_has_its_reason(parts, policy, expected):
     assert [text is not None for text in verdicts] == [text == "" for text in own.obstacles]
 
 
-def test_model_that_selected_the_items_has_no_verdict(demo):
+@pytest.mark.parametrize("snapshot", [{}, {"snapshot": None}, {"snapshot": "v1"}])
+def test_model_that_selected_the_items_has_no_verdict(demo, snapshot):
     answers = make_answers(["AB"] * 20, models=["chosen", "other"], benchmark="own")
+    answers = answers.assign(**snapshot)
     known = replace(demo, name="own", selected_on={"chosen": "how"})
     own = judge(outcomes_of(open_answers(answers, [known])).values())
     assert own.obstacles.tolist() == [SELECTED, ""]

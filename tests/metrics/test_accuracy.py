@@ -8,8 +8,9 @@ import pytest
 
 from fairstats import analyze
 from fairstats.counts.patterns import apply_policy, complete_counts
+from fairstats.inference.effect_sizes import arcsine
 from fairstats.inference.intervals import tango, wilson
-from fairstats.inference.verdict import with_room
+from fairstats.inference.verdict import rare_share, with_room
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
 
 
@@ -79,3 +80,46 @@ def test_many_samples_of_few_items_leave_room_for_rare_items_unless_the_test_dec
     assert own["ci_low"] > 0 if rejected else own["ci_low"] <= low
     assert own["ci_high"] >= high
     assert found.loc["ad", "ci_high"] == max(-own["ci_low"], own["ci_high"])
+
+
+@pytest.mark.parametrize("favoured", [0, 3, 30])
+def test_with_samples_all_contrasts_of_two_groups_have_the_room_of_the_difference(
+    answers_of, three_groups, favoured
+):
+    once = answers_of(
+        ["ABB"] * favoured + ["AAA"] * (40 - favoured) + ["BBB"] * 20,
+        groups=("white", "black", "asian"),
+        benchmark="three",
+    )
+    table = pd.concat([once.assign(sample=sample) for sample in range(8)], ignore_index=True)
+    found = analyze(table, benchmarks=[three_groups]).set_index(["metric", "group_a", "group_b"])
+    own = found.xs(("white", "black"), level=("group_a", "group_b"))
+    low, high = own["ci_low"], own["ci_high"]
+    same = {"accuracy_difference": 0, "accuracy_difference_simultaneous": 0, "cohens_h": 0}
+    for name, equal in (same | {"accuracy_ratio": 1}).items():
+        assert (not low[name] <= equal <= high[name]) == (favoured == 30)
+    # Further items could all favour one group, as far as Wilson's limit for 0 of 60 allows.
+    share = rare_share(60, 0.05)
+    a, b = ((1 - share) * own["estimate"][f"accuracy_{side}"] for side in "ab")
+    assert high["cohens_h"] >= arcsine(a + share) - arcsine(b) - 1e-9
+    assert high["accuracy_ratio"] >= (a + share) / b - 1e-9
+    assert high["accuracy_difference_simultaneous"] >= high["accuracy_difference"]
+    assert low["accuracy_difference_simultaneous"] <= low["accuracy_difference"]
+
+
+def test_with_samples_the_range_over_two_groups_is_ad(answers_of):
+    once = answers_of(["AB"] + ["AA"] * 39 + ["BB"] * 20)
+    table = pd.concat([once.assign(sample=sample) for sample in range(8)], ignore_index=True)
+    # Chance changes a few answers, of any item.
+    table.loc[::7, "answer"] = "C"
+    found = analyze(table).set_index("metric")[["estimate", "ci_low", "ci_high"]]
+    assert found.loc["dp"].equals(found.loc["ad"])
+
+
+def test_group_that_is_not_answered_on_a_few_items_leaves_room_for_others(answers_of):
+    once = answers_of(["A-"] + ["AA"] * 59)
+    table = pd.concat([once.assign(sample=sample) for sample in range(8)], ignore_index=True)
+    table.loc[::37, ["answer", "status"]] = None, "unparsed"
+    own = analyze(table).set_index("metric").loc["missing_difference"]
+    low, _ = with_room(own["estimate"], np.inf, -np.inf, units=60, ends=(-1, 1))
+    assert own["ci_low"] <= low < 0 < own["ci_high"]
