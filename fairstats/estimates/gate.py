@@ -28,6 +28,7 @@ from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
 from fairstats.estimates.tested_pairs import pairs_of
 from fairstats.inference.verdict import EQUIVALENT, with_room
+from fairstats.metrics.accuracy_ratio import ratio_of
 from fairstats.metrics.metric import (
     ROOM,
     GroupsMetric,
@@ -360,12 +361,14 @@ def _figures(
         columns = _extreme_columns(check, metric, numbers, _completed_numbers(numbers))
     else:
         return _published(check, judged, opened, counting)
-    has_room = judged.clustered & (check.judged or bool(metric and metric.ends))
+    roomy = metric is not None and (metric.ends is not None or metric.name in _RATIOS)
+    has_room = judged.clustered & (check.judged or roomy)
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     rows = pd.DataFrame(columns | {"has_room": has_room}).to_dict("records")
     return dict(zip(keys, rows, strict=True))
 
 
+_RATIOS = ("accuracy_ratio", "selection_ratio")
 # Their extremes are not at the extreme completions.
 _NOT_MONOTONE = ("weighted_kappa", "standardized_difference")
 
@@ -399,7 +402,8 @@ def _limits_of(
     metric: PairMetric | NumberMetric, own: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the limits of a metric's interval, and the estimate; NaN for an interval it lacks."""
-    found = metric.compute(own)
+    # A ratio has no ends, but its groups' rates have.
+    found = ratio_of(own, own.units) if metric.name in _RATIOS else metric.compute(own)
     row = found.to_row() if isinstance(found, Estimate) else found
     size = len(own.outcomes)
     estimate, low, high = (

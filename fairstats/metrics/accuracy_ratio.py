@@ -11,7 +11,7 @@ from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
 from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
 from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b, with_own_answers
-from fairstats.metrics.metric import PairMetric, Patterns, Range, roomy_contrast
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy_contrast
 
 
 def accuracy_ratio(
@@ -71,6 +71,12 @@ def ratio_bounds(
     return np.where(never, 0.0, low), np.where(never, np.inf, high)
 
 
+def ratio_of(pairs: Pairs, units: FloatArray) -> Estimate:
+    """Return the ratio of each pair, with room for rare ones of these `units`."""
+    effect = pairs.effects["accuracy_ratio"]
+    return accuracy_ratio(pairs.paired, alpha=pairs.alpha, design_effect=effect, units=units)
+
+
 def _influence(pair: Patterns) -> FloatArray:
     """Return the influence on the ratio, times Acc_b²: a design effect has no unit."""
     one = pair.one
@@ -94,12 +100,7 @@ ACCURACY_RATIO = PairMetric(
     lowest=0,
     highest=math.inf,
     ideal=1,
-    compute=lambda pairs: accuracy_ratio(
-        pairs.paired,
-        alpha=pairs.alpha,
-        design_effect=pairs.effects["accuracy_ratio"],
-        units=pairs.repeated_units,
-    ),
+    compute=lambda pairs: ratio_of(pairs, pairs.repeated_units),
     influence=_influence,
     bounds=lambda c: ratio_bounds(*bounds_a(c), *bounds_b(c)),
     rests_on="both groups",
