@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import input_error, keyword
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet
 from fairstats.counts.grid import NOT_ASKED
@@ -20,25 +20,18 @@ def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
     names = [side.unit["benchmark"] for side in (old, new)]
     if names[0] != names[1]:
         value, remedy = " and ".join(names), "compare answers to the same benchmark"
-        raise InputError(
-            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
-        )
+        raise input_error("<new>", "different benchmarks", remedy, column="benchmark", value=value)
     versions = [side.unit["benchmark_version"] for side in (old, new)]
     if versions[0] == versions[1]:
         return ""
     value = " and ".join(versions)
     if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    "the two versions of the benchmark have different questions",
-                    "compare answers to the same version, or set "
-                    f"{keyword('allow_different_items', True)}",
-                    column="benchmark_version",
-                    value=value,
-                )
-            ]
+        raise input_error(
+            "<new>",
+            "the two versions of the benchmark have different questions",
+            f"compare answers to the same version, or set {keyword('allow_different_items', True)}",
+            column="benchmark_version",
+            value=value,
         )
     return f"different questions: benchmark versions {value}"
 
@@ -54,16 +47,12 @@ def different_items(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
         for place, (own, side) in enumerate(zip(alone, (old, new), strict=True))
     )
     if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    f"the models answered different items: {found}",
-                    f"keep only the shared items, or set {keyword('allow_different_items', True)}",
-                    column="item_id",
-                    value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
-                )
-            ]
+        raise input_error(
+            "<new>",
+            f"the models answered different items: {found}",
+            f"keep only the shared items, or set {keyword('allow_different_items', True)}",
+            column="item_id",
+            value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
         )
     return f"different items: {found}"
 

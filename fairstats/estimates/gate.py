@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import level, quoted
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, printable
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    printable,
+    refuse,
+)
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
@@ -160,8 +167,7 @@ def gate(
         problems = [problem for problem in found if problem.row is not None]
         remedy = "give the answers that were voted on"
         problems += vote_problems(answers, "<answers>", remedy)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     opened = open_answers(answers, benchmarks)
     counted = outcomes_of(opened)
     checks = {name: limits.checks(counted[name].benchmark) for name in sorted(counted)}
@@ -178,7 +184,7 @@ def only_to(answers: pd.DataFrame, benchmarks: Iterable[Benchmark]) -> None:
     others = sorted(set(answers["benchmark"].dropna()).difference(names))
     if others:
         message, remedy = "are answers to other benchmarks", f"give answers to {', '.join(names)}"
-        raise InputError([Problem("<answers>", message, remedy, value=", ".join(others[:5]))])
+        raise input_error("<answers>", message, remedy, value=", ".join(others[:5]))
 
 
 def gate_lines(
@@ -433,7 +439,7 @@ def _published(
         side = parameter("largest" if check.is_largest else "smallest")
         message = f"is no figure of the answers to {outcomes.benchmark.name} with an interval"
         remedy = "use a metric of `fairstats analyze`"
-        raise InputError([Problem(side, message, remedy, value=check.metric)])
+        raise input_error(side, message, remedy, value=check.metric)
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     units, ends = judged.parts[0].units, METRICS[check.metric].ends
     keys, least, is_open = [], [], []
@@ -465,6 +471,5 @@ def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]
         for name in names
         if name not in declared
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return [one for one in declared.values() if one.name in (names or declared)]

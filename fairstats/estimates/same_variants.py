@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, grid
@@ -170,14 +170,12 @@ def same_variants(
                 "contains several answer sets",
                 "filter the answers, or use variant_sets",
             )
-            raise InputError([Problem(f"<{name}>", message, remedy)])
+            raise input_error(f"<{name}>", message, remedy)
     one, other = (found[0] for found in grids)
     if one.benchmark.name != other.benchmark.name:
         remedy = "compare answers to the same benchmark"
         value = f"{one.benchmark.name} and {other.benchmark.name}"
-        raise InputError(
-            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
-        )
+        raise input_error("<new>", "different benchmarks", remedy, column="benchmark", value=value)
     smallest = one.benchmark.same_variants_odds_ratio
     marks = (flip_marks(side, missing) for side in (one, other))
     return same_flips(*marks, smallest_same=smallest, alpha=alpha)

@@ -13,7 +13,7 @@ from typing import Any
 
 from fairstats._lib.formatting import escape_markdown, quoted
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.answers.strategies import read_strategy
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
@@ -191,7 +191,7 @@ def write_built_in(folder: Path) -> list[str]:
         If the folder has files.
     """
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise InputError([Problem(str(folder), "is not empty", "choose a new folder")])
+        raise input_error(folder, "is not empty", "choose a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     copy_pages(folder)
     # Those of documents, which are not part of a site.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from fairstats._lib.formatting import (
     quoted,
     span,
 )
+from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.declaration import POOLED
@@ -391,10 +391,10 @@ def _usual_votes(votes: pd.DataFrame, rated: RatedTexts) -> pd.DataFrame:
 
 
 def report_ratings(
-    ratings: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    ratings: Paths,
     *,
     to: Literal["pdf", "html"] = "html",
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     title: str = "Ratings",
     alpha: float = 0.05,
     rubrics: Rubrics = (),
@@ -428,7 +428,7 @@ def report_ratings(
     fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
     """
-    paths = [ratings] if isinstance(ratings, (str, os.PathLike)) else list(ratings)
+    paths = each_path(ratings)
     frame = read_ratings(paths, rubrics=rubrics)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
     tables = {
