@@ -12,7 +12,7 @@ from fairstats.comparisons.change_verdicts import AnswerSet
 from fairstats.counts.grid import NOT_ASKED
 from fairstats.counts.settings import PROMPT, different_settings
 from fairstats.estimates.eligibility import SELECTED
-from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, is_declared, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, same_flips
 
 
 def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
@@ -98,7 +98,7 @@ def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha:
     """
     benchmark = old.grid.benchmark
     versions = [side.unit["benchmark_version"] for side in (old, new)]
-    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    undeclared = [v for v in dict.fromkeys(versions) if v not in benchmark.versions]
     smallest = benchmark.same_variants_odds_ratio
     if smallest is None:
         return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
@@ -122,7 +122,7 @@ def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> st
             return str(mixed)
     if questions:
         return "the questions are different"
-    versions = ((side.unit["benchmark_version"], side.grid.benchmark) for side in sides)
-    if not all(is_declared(*one) for one in versions) and SAME not in flips:
+    declared = (side.unit["benchmark_version"] in side.grid.benchmark.versions for side in sides)
+    if not all(declared) and SAME not in flips:
         return "the benchmark does not declare the version"
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""

@@ -316,12 +316,11 @@ class LevelComparison:
                 check_choice(name, str(level), self._scored.levels)
             chosen = [str(level_a), str(level_b)]
         found = self._scored.items()[chosen]
-        name = "range" if level_a is None else "difference"
-        found[name] = (
-            found.max(axis=1) - found.min(axis=1)
-            if level_a is None
-            else self._scored.differences(*chosen)
-        )
+        if level_a is None:
+            name, sizes = "range", found.max(axis=1) - found.min(axis=1)
+        else:
+            name, sizes = "difference", self._scored.differences(*chosen)
+        found[name] = sizes
         found = found[found[name].abs() > 1e-12]
         found = found.join(self._answers(chosen))
         order = found[name].abs().sort_values(ascending=False, kind="stable").index

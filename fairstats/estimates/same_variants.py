@@ -226,20 +226,9 @@ def same_flips(
     smallest_same: float | None,
     alpha: float = 0.05,
 ) -> SameVariants:
-    """Judge flips, as `same_variants` judges answers.
+    """Judge flips from `flip_marks`, as `same_variants` judges answers.
 
-    Parameters
-    ----------
-    old, new : pandas.DataFrame
-        The flips of two answer sets, from `flip_marks`.
-    smallest_same : float or None
-        The benchmark's ``same_variants_odds_ratio``; if None, there is no verdict.
-    alpha : float
-        1 − confidence level.
-
-    Returns
-    -------
-    SameVariants
+    `smallest_same` is the benchmark's ``same_variants_odds_ratio``; without it there is no verdict.
     """
     alpha = check_alpha(alpha)
     names = [name for name in old.columns if name in new.columns]
@@ -279,9 +268,7 @@ def verdict_of(found: MatchedPatterns, smallest_same: float | None) -> str:
     return SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
 
 
-def unlike_others(
-    grid: Grid, models: Sequence[Sequence[int]], *, alpha: float = 0.05
-) -> dict[int, str]:
+def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]:
     """Return why answer sets are not to the same variants as those of other models.
 
     Parameters
@@ -291,8 +278,6 @@ def unlike_others(
         names.
     models : sequence of sequence of int
         The answer sets of each model to one version of the variants, by their places.
-    alpha : float
-        1 − confidence level of the odds ratios.
 
     Returns
     -------
@@ -328,12 +313,12 @@ def unlike_others(
     ) -> MatchedPatterns | None:
         """Return the match with others if it is too low."""
         if place is None:
-            asked, level = ~np.isnan(own).all(axis=0), alpha
+            asked, level = ~np.isnan(own).all(axis=0), _LEVEL
             own, others = own[:, asked], others[:, asked]
             # An item without a flip says nothing about where flips are.
             rows = own.any(axis=1) & ~np.isnan(own).any(axis=1)
         else:
-            rows, level = ~np.isnan(own[:, place]), alpha / len(attributes)
+            rows, level = ~np.isnan(own[:, place]), _LEVEL / len(attributes)
         marks = np.nan_to_num(own[rows]).astype(np.int64)
         found = matched_patterns(marks, others[rows], place=place, alpha=level)
         return found if verdict_of(found, ratio) == DIFFERENT else None
@@ -390,9 +375,8 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
 
     Attributes without a flip in one of the sets have no correlation and are left out.
     """
-    nothing = np.nan, np.nan, np.empty(0)
     if len(one) < 2:
-        return nothing
+        return np.nan, np.nan, np.empty(0)
     varies = (one.std(axis=0) > 0) & (other.std(axis=0) > 0)
     x, y = (
         (side[:, varies] - side[:, varies].mean(axis=0)) / side[:, varies].std(axis=0)
@@ -400,7 +384,7 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
     )
     size = x.shape[1]
     if size == 0:
-        return nothing
+        return np.nan, np.nan, np.empty(0)
     same = (x * y).sum(axis=1)
     matched = same / size
     if size == 1:
@@ -409,11 +393,8 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
     return float(matched.mean()), float(crossed.mean()), matched - crossed
 
 
-def is_declared(version: str, benchmark: Benchmark) -> bool:
-    """Return whether the benchmark's file names this version ("unknown" is never named)."""
-    return version in benchmark.versions
-
-
+# 1 − confidence level of the odds ratios by which answer sets do not fit.
+_LEVEL = 0.05
 # Rows of the grid whose flips are computed at a time.
 _BLOCK = 2**17
 # The other models of a version are divided into so many parts: up to three sets of other variants
@@ -479,7 +460,7 @@ def variant_sets(
             )
             versions = unit_a[1], unit_b[1]
             declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
-            if not all(is_declared(version, benchmark) for version in versions):
+            if not benchmark.versions.keys() >= {*versions}:
                 declared = UNDECLARED
             sides = (*unit_a, *unit_b[1:], declared)
             keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))

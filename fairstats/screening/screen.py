@@ -22,7 +22,7 @@ from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
+from fairstats.screening.answer_sheets import Panel, Sheet, read_panels
 from fairstats.screening.copied_answers import (
     check_copied_items,
     check_copying,
@@ -87,16 +87,7 @@ _LETTER_CHECKS: _Checks = (
 )
 #: Those for other kinds of answers. The rest needs a key, or the assumption that honest models give
 #: similar answers: one that is stricter than others, or says no to all, would be accused.
-_OTHER_CHECKS: _Checks = (
-    check_missing_by_group,
-    check_rows,
-    check_resubmission,
-)
-
-
-def checks_of(layout: Layout) -> _Checks:
-    """Return the checks of one sheet, in the order of the table."""
-    return _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
+_OTHER_CHECKS: _Checks = (check_missing_by_group, check_rows, check_resubmission)
 
 
 @dataclass(frozen=True)
@@ -306,12 +297,13 @@ def _screen_version(
     known = {} if recorded is None else recorded
     for panel in panels:
         layout = panel.layout
+        checks = _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
         for name in dict.fromkeys(sheet.name for sheet in panel.screened):
             key = (layout.benchmark.name, layout.version, *name)
             samples = [sheet for sheet in panel.screened if sheet.name == name]
             findings = [
                 _most_extreme("sample", [(sheet.sample, check(sheet, panel)) for sheet in samples])
-                for check in checks_of(layout)
+                for check in checks
             ]
             findings.append(check_samples(samples, known.get(key, nothing), layout))
             found.setdefault(key, []).append(findings)
@@ -413,18 +405,9 @@ def _figure(value: object) -> str:
 
 
 def write_screening(screening: Screening, folder: Path) -> list[Path]:
-    """Write ``screening.csv``, ``screening.json`` and ``screening.md``, each completely or not.
+    """Write ``screening.csv``, ``.json`` and ``.md``, each completely or not; return their paths.
 
-    Parameters
-    ----------
-    screening : Screening
-        The results.
-    folder : path
-        The folder; created if it does not exist. Earlier files of these names are replaced.
-
-    Returns
-    -------
-    list of pathlib.Path
+    Earlier files of these names are replaced.
     """
     table = screening.to_frame()
     texts = {"csv": table_csv(table), "json": table_json(table), "md": markdown(table)}
