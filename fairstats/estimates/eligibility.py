@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -238,15 +239,11 @@ class _Variation:
             missing = own.missing * (by_group.sum(axis=2) > 0)[unit]
             lacking += sums_by_unit(unit, missing.sum(axis=1) * many, units)
             tables.append((unit, many, table, missing))
-        ends = np.stack(
-            [
-                np.where(counts > 0, values, np.inf).argmin(axis=1),
-                np.where(counts > 0, values, -np.inf).argmax(axis=1),
-            ],
-            axis=1,
-        )
-        items, others, within, between = np.zeros((4, units))
-        df_within, df_between = np.zeros((2, units))
+        lowest = np.where(counts > 0, values, np.inf).argmin(axis=1)
+        highest = np.where(counts > 0, values, -np.inf).argmax(axis=1)
+        ends = np.stack([lowest, highest], axis=1)
+        items, others = np.zeros((2, units), dtype=np.int64)
+        within, between, df_within, df_between = np.zeros((4, units))
         kinds = [counted_alike(grid, of_unit) for of_unit in counts]
         most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
         for unit, many, given, missing in tables:
@@ -259,33 +256,22 @@ class _Variation:
             there = n > 0
             unit, many, answers, n = unit[there], many[there], answers[there], n[there]
             total, squares = means[there].sum(axis=1), (means[there] ** 2).sum(axis=1)
-            each = np.stack(
-                [
-                    answers.sum(axis=1) > 0,
-                    (answers * ~alike[unit]).sum(axis=1) > 0,
-                    squares - total**2 / n,
-                    total**2 / n,
-                    n - 1,
-                    total,
-                    n,
-                    np.ones(len(n)),
-                ],
-                axis=1,
-            )
-            sums = sums_by_unit(unit, each * many[:, None], units).T
-            items, others = np.maximum(items, sums[0]), np.maximum(others, sums[1])
-            within, df_within = within + sums[2], df_within + sums[4]
-            between += sums[3] - sums[5] ** 2 / np.maximum(sums[6], 1)
+            added = partial(sums_by_unit, unit, units=units)
+            items = np.maximum(items, added(many * answers.any(axis=1)))
+            others = np.maximum(others, added(many * (answers * ~alike[unit]).any(axis=1)))
+            within += added(many * (squares - total**2 / n))
+            df_within += added(many * (n - 1))
+            between += added(many * total**2 / n)
+            between -= added(many * total) ** 2 / np.maximum(added(many * n), 1)
             # The same items were asked for every attribute.
-            df_between = np.maximum(df_between, sums[7] - 1)
+            df_between = np.maximum(df_between, added(many) - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (between / df_between / max(len(tables), 1)) / (within / df_within)
             p_value = scipy.special.fdtrc(df_between, df_within, ratio)
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)
         p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
-        whole = (items.astype(np.int64), others.astype(np.int64))
-        return cls(counts, most, *whole, p_value, lacking, ends)
+        return cls(counts, most, items, others, p_value, lacking, ends)
 
 
 def _farther(ends: FloatArray, numbers: FloatArray) -> IntArray:

@@ -234,20 +234,12 @@ def _arrow(axis: Axis, value: float, colour: str, y: str = "50%") -> Markup:
     return element("g", *sides, class_="beyond")
 
 
-def tick(
-    axis: Axis,
-    value: float,
-    *,
-    colour: str = INK,
-    y: float = 50,
-    reach: float = 22,
-    dashed: bool = False,
-) -> Markup:
-    """Draw an upright mark; `y` and `reach` in percent of the row's height."""
+def tick(axis: Axis, value: float, *, reach: float = 22) -> Markup:
+    """Draw an upright mark; `reach` from the middle, in percent of the row's height."""
     if math.isnan(value):
         return Markup()
-    at, width, dashes = axis.at(value), 1.4 if dashed else 2, "2 3" if dashed else None
-    return _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, width, dashes)
+    at = axis.at(value)
+    return _line(at, at, f"{50 - reach:g}%", f"{50 + reach:g}%", INK, 2)
 
 
 def bar(
@@ -259,7 +251,7 @@ def bar(
     y: float = 50,
     reach: float = 26,
 ) -> Markup:
-    """Draw a bar between two values; `y` and `reach` as for `tick`."""
+    """Draw a bar between two values; `y` and `reach` in percent of the row's height."""
     if math.isnan(start) or math.isnan(end):
         return Markup()
     left, right = (axis.place(axis.inside(value)) for value in sorted((start, end)))
@@ -315,11 +307,8 @@ def words(
     return svg_text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
 
 
-def _line(
-    x1: str, x2: str, y1: str, y2: str, colour: str, width: float, dashes: str | None = None
-) -> Markup:
-    ends = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
-    return element("line", **ends, stroke=colour, stroke_width=width, stroke_dasharray=dashes)
+def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> Markup:
+    return element("line", x1=x1, x2=x2, y1=y1, y2=y2, stroke=colour, stroke_width=width)
 
 
 def svg_text(
