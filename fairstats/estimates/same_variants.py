@@ -182,22 +182,11 @@ def same_variants(
 
 
 def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame:
-    """Return the flips of one answer set: one row per item, one column per attribute.
+    """Return the flips of one answer set: one row per item, one column per attribute asked.
 
-    Parameters
-    ----------
-    grid : Grid
-        The answers of one set, with the items' names.
-    missing
-        As in `same_variants`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        1 if only group a's answer is right, −1 if only group b's is, and 0 if both or neither are.
-        NaN if an answer that counts is missing. With several samples, every answer of a is compared
-        with every answer of b, and the group that is right more often counts. Only attributes that
-        were asked are included.
+    A flip is 1 if only group a's answer is right, −1 if only group b's is, and 0 if both or neither
+    are. It is NaN if an answer that counts is missing. With several samples, every answer of a is
+    compared with every answer of b, and the group that is right more often counts.
     """
     policy = missing or grid.benchmark.missing
     counting: CountingPolicy = "incorrect" if policy == "incorrect" else "complete"
@@ -269,20 +258,10 @@ def verdict_of(found: MatchedPatterns, smallest_same: float | None) -> str:
 
 
 def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]:
-    """Return why answer sets are not to the same variants as those of other models.
+    """Return why answer sets are not to the same variants as those of other models, by their place.
 
-    Parameters
-    ----------
-    grid : Grid
-        The answers to one benchmark that declares ``same_variants_odds_ratio``, with the items'
-        names.
-    models : sequence of sequence of int
-        The answer sets of each model to one version of the variants, by their places.
-
-    Returns
-    -------
-    dict
-        The reason for each answer set with flips that do not fit those of the other models.
+    `models` are the places of each model's answer sets to one version of the variants, of a
+    benchmark that declares ``same_variants_odds_ratio``.
 
     Notes
     -----

@@ -27,9 +27,7 @@ _HANDED_IN = (
 )
 
 
-def rating_files(
-    source: Paths,
-) -> list[Path]:
+def rating_files(source: Paths) -> list[Path]:
     """Return the ratings files among these paths and inside folders, each once.
 
     Examples

@@ -196,9 +196,7 @@ def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
     return problems
 
 
-def retrieval_files(
-    source: Paths,
-) -> list[Path]:
+def retrieval_files(source: Paths) -> list[Path]:
     """Return the retrievals files among these paths and inside folders, each once.
 
     Examples
@@ -209,9 +207,7 @@ def retrieval_files(
     return files_ending(source, RETRIEVALS_SUFFIX)
 
 
-def read_retrievals(
-    source: Paths,
-) -> pd.DataFrame:
+def read_retrievals(source: Paths) -> pd.DataFrame:
     """Read retrievals from files written by ``fairstats rag retrieve``.
 
     Parameters

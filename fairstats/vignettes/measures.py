@@ -64,9 +64,7 @@ def no_measures() -> pd.DataFrame:
     return measures_frame(())
 
 
-def read_measures(
-    source: Paths,
-) -> pd.DataFrame:
+def read_measures(source: Paths) -> pd.DataFrame:
     """Read measures from files, or from the files ``*.measures.parquet`` in folders.
 
     Raises
