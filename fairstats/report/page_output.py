@@ -496,20 +496,10 @@ def switch_rules(scope: str, name: str, attribute: str, values: Sequence[str]) -
 
 
 def filled(name: str, /, **values: Any) -> Markup:
-    """Fill a template of `fairstats/report/templates`.
+    """Fill a template of `fairstats/report/templates`, named without its suffix.
 
-    Parameters
-    ----------
-    name : str
-        The file's name without its suffix.
-    **values
-        What the template names. A text is escaped; `markupsafe.Markup`, which only this function
-        makes, is not.
-
-    Returns
-    -------
-    markupsafe.Markup
-        The fragment, which other templates can contain.
+    A text is escaped. `markupsafe.Markup`, which only this function makes, is not: templates can
+    contain filled ones.
 
     Raises
     ------

@@ -115,12 +115,7 @@ ON_PAGE_1 = (
 
 
 def read_facts(path: AnyPath) -> AuditFacts:
-    """Read the facts of an audit report.
-
-    Parameters
-    ----------
-    path : path
-        A TOML file with some of the keys of `AuditFacts`.
+    """Read the facts of an audit report from a TOML file with some of the keys of `AuditFacts`.
 
     Raises
     ------

@@ -182,20 +182,9 @@ def interval(
     colour: str = ACCENT_A,
     y: str = "50%",
 ) -> Markup:
-    """Draw a dot and its interval, with the label; the interval alone if the estimate is NaN.
+    """Draw a dot and its interval in the unit of the axis; the interval alone if the estimate is NaN.
 
-    Parameters
-    ----------
-    axis : Axis
-        The axis to draw on.
-    estimate, low, high : float
-        In the unit of the axis.
-    label : str
-        The figure as text, to the right.
-    colour : str
-        One of the colours of `fairstats.report.page_output`.
-    y : str
-        The height in the row.
+    The label is the figure as text, to the right; `y` is the height in the row.
     """
     marks = line(axis, low, high, colour=colour, y=y, width=2.2)
     if not math.isnan(estimate) and axis.inside(estimate) == estimate:

@@ -61,17 +61,8 @@ def sentence(name: str, **words: object) -> str:
 class RatedTexts:
     """Texts of one benchmark, rated by one rubric.
 
-    Parameters
-    ----------
-    release : Release
-        Holds the tables.
-    benchmark : str
-        The benchmark's name.
-    rubric : Rubric
-        The rubric.
-    model : str, optional
-        Only ratings of this model's answers, and of texts without a model. Details by dataset or by
-        dimension are then left to the release.
+    With `model`, only ratings of this model's answers, and of texts without a model. Details by
+    dataset or by dimension are then left to the release.
     """
 
     release: Release
