@@ -372,7 +372,8 @@ def _figures(
         numbers = Numbers(outcomes, counting, level_, pairs.tests)
         # Missing answers at the ends of the scale.
         filled = (
-            replace(numbers, fill=ends) for ends in product(outcomes.benchmark.limits, repeat=2)
+            replace(numbers, fill=(of_a, of_b))
+            for of_a, of_b in product(outcomes.benchmark.limits, repeat=2)
         )
         columns = _extreme_columns(check, metric, numbers, filled)
     else:

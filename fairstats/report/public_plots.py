@@ -138,7 +138,7 @@ def plot_forest(
         + p9.facet_grid("board ~ pair", scales="free_y", space="free_y")
         + p9.scale_x_continuous(
             breaks=lambda limits: list(breaks_extended(n=3)(limits)),
-            labels=(lambda values: list(map(_signed, values))) if directed else True,
+            labels=(lambda values: [_signed(float(one)) for one in values]) if directed else True,
         )
         + p9.scale_color_manual(
             _in_use(VERDICT_COLOURS, drawn["result"]), guide="legend" if directed else None

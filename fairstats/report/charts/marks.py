@@ -182,7 +182,7 @@ def interval(
     colour: str = ACCENT_A,
     y: str = "50%",
 ) -> Markup:
-    """Draw a dot and its interval in the unit of the axis; the interval alone if the estimate is NaN.
+    """Draw a dot and its interval, in the unit of the axis; without an estimate, no dot.
 
     The label is the figure as text, to the right; `y` is the height in the row.
     """
