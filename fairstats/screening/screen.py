@@ -22,7 +22,7 @@ from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.answer_sheets import Panel, Sheet, read_panels
+from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
 from fairstats.screening.copied_answers import (
     check_copied_items,
     check_copying,
@@ -88,6 +88,11 @@ _LETTER_CHECKS: _Checks = (
 #: Those for other kinds of answers. The rest needs a key, or the assumption that honest models give
 #: similar answers: one that is stricter than others, or says no to all, would be accused.
 _OTHER_CHECKS: _Checks = (check_missing_by_group, check_rows, check_resubmission)
+
+
+def checks_of(layout: Layout) -> _Checks:
+    """Return the checks of one sheet, in the order of the table."""
+    return _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
 
 
 @dataclass(frozen=True)
@@ -297,13 +302,12 @@ def _screen_version(
     known = {} if recorded is None else recorded
     for panel in panels:
         layout = panel.layout
-        checks = _LETTER_CHECKS if layout.has_letters else _OTHER_CHECKS
         for name in dict.fromkeys(sheet.name for sheet in panel.screened):
             key = (layout.benchmark.name, layout.version, *name)
             samples = [sheet for sheet in panel.screened if sheet.name == name]
             findings = [
                 _most_extreme("sample", [(sheet.sample, check(sheet, panel)) for sheet in samples])
-                for check in checks
+                for check in checks_of(layout)
             ]
             findings.append(check_samples(samples, known.get(key, nothing), layout))
             found.setdefault(key, []).append(findings)
