@@ -251,7 +251,7 @@ class TableOptions:
     wide: Annotated[
         Pairs,
         typer.Option(
-            help="For tables with one row per item: the column of each group's answers, e.g. "
+            help="For tables with a column per group: the column of each group's answers, e.g. "
             "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD, or a template of "
             "these columns, e.g. {model}_{group}_answer. Repeatable."
         ),
