@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, parameter
+from fairstats._lib.problems import input_error, parameter
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit, distinct
 from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import (
@@ -197,7 +197,7 @@ def compare(
         if allow_different_items:
             message = "is not available for questions without groups"
             remedy = "remove it; both sides need answers to the same questions"
-            raise InputError([Problem(parameter("allow_different_items"), message, remedy)])
+            raise input_error(parameter("allow_different_items"), message, remedy)
         return compare_without_groups(*grids, missing=missing, alpha=alpha, adjust=adjust)
     table = changes_of(
         answer_set(grids[0], "old"),
@@ -456,7 +456,7 @@ def answers_of_one(
         if value not in there:
             remedy = f"use one of {', '.join(there[:20])}"
             message = "there are no such answers"
-            raise InputError([Problem(f"<{side}>", message, remedy, column=column, value=value)])
+            raise input_error(f"<{side}>", message, remedy, column=column, value=value)
         own = own.filter(nw.col(column) == value)
     return own.to_native()
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.problems import input_error, keyword
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet
 from fairstats.counts.grid import NOT_ASKED
 from fairstats.counts.settings import PROMPT, different_settings
 from fairstats.estimates.eligibility import SELECTED
-from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, is_declared, same_flips
+from fairstats.estimates.same_variants import DIFFERENT, SAME, flip_marks, same_flips
 
 
 def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
@@ -20,25 +20,18 @@ def different_questions(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
     names = [side.unit["benchmark"] for side in (old, new)]
     if names[0] != names[1]:
         value, remedy = " and ".join(names), "compare answers to the same benchmark"
-        raise InputError(
-            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
-        )
+        raise input_error("<new>", "different benchmarks", remedy, column="benchmark", value=value)
     versions = [side.unit["benchmark_version"] for side in (old, new)]
     if versions[0] == versions[1]:
         return ""
     value = " and ".join(versions)
     if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    "the two versions of the benchmark have different questions",
-                    "compare answers to the same version, or set "
-                    f"{keyword('allow_different_items', True)}",
-                    column="benchmark_version",
-                    value=value,
-                )
-            ]
+        raise input_error(
+            "<new>",
+            "the two versions of the benchmark have different questions",
+            f"compare answers to the same version, or set {keyword('allow_different_items', True)}",
+            column="benchmark_version",
+            value=value,
         )
     return f"different questions: benchmark versions {value}"
 
@@ -54,16 +47,12 @@ def different_items(old: AnswerSet, new: AnswerSet, allowed: bool) -> str:
         for place, (own, side) in enumerate(zip(alone, (old, new), strict=True))
     )
     if not allowed:
-        raise InputError(
-            [
-                Problem(
-                    "<new>",
-                    f"the models answered different items: {found}",
-                    f"keep only the shared items, or set {keyword('allow_different_items', True)}",
-                    column="item_id",
-                    value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
-                )
-            ]
+        raise input_error(
+            "<new>",
+            f"the models answered different items: {found}",
+            f"keep only the shared items, or set {keyword('allow_different_items', True)}",
+            column="item_id",
+            value=", ".join(sorted({item for own in alone for _, item in own})[:3]),
         )
     return f"different items: {found}"
 
@@ -109,7 +98,7 @@ def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha:
     """
     benchmark = old.grid.benchmark
     versions = [side.unit["benchmark_version"] for side in (old, new)]
-    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    undeclared = [v for v in dict.fromkeys(versions) if v not in benchmark.versions]
     smallest = benchmark.same_variants_odds_ratio
     if smallest is None:
         return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
@@ -133,7 +122,7 @@ def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> st
             return str(mixed)
     if questions:
         return "the questions are different"
-    versions = ((side.unit["benchmark_version"], side.grid.benchmark) for side in sides)
-    if not all(is_declared(*one) for one in versions) and SAME not in flips:
+    declared = (side.unit["benchmark_version"] in side.grid.benchmark.versions for side in sides)
+    if not all(declared) and SAME not in flips:
         return "the benchmark does not declare the version"
     return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""

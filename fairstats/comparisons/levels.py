@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import align, counted, decimal, draw_intervals, listed, scientific
-from fairstats._lib.problems import InputError, Problem, parameter, printable
+from fairstats._lib.problems import InputError, input_error, parameter, printable
 from fairstats._lib.result_objects import Estimate
 from fairstats.inference._checks import check_alpha, check_choice, check_numbers
 from fairstats.inference.clustered_answers import flip_test
@@ -175,7 +175,7 @@ def compare_levels(
     if differences.isna().all(axis=None):
         message = "the levels have no item in common"
         remedy = f"give {parameter('item')}, the column of what all levels were scored on"
-        raise InputError([Problem("<scores>", message, remedy, column=scored.item[0])])
+        raise input_error("<scores>", message, remedy, column=scored.item[0])
     at = alpha / len(pairs) if simultaneous else alpha
     rows = [_pair_row(scored, pair, at) for pair in pairs]
     table = pd.DataFrame(rows)
@@ -316,12 +316,11 @@ class LevelComparison:
                 check_choice(name, str(level), self._scored.levels)
             chosen = [str(level_a), str(level_b)]
         found = self._scored.items()[chosen]
-        name = "range" if level_a is None else "difference"
-        found[name] = (
-            found.max(axis=1) - found.min(axis=1)
-            if level_a is None
-            else self._scored.differences(*chosen)
-        )
+        if level_a is None:
+            name, sizes = "range", found.max(axis=1) - found.min(axis=1)
+        else:
+            name, sizes = "difference", self._scored.differences(*chosen)
+        found[name] = sizes
         found = found[found[name].abs() > 1e-12]
         found = found.join(self._answers(chosen))
         order = found[name].abs().sort_values(ascending=False, kind="stable").index
@@ -472,17 +471,17 @@ def scored_items(
     for name in needed:
         if name not in frame:
             remedy = f"choose from: {', '.join(map(str, frame.columns)) or 'none'}"
-            raise InputError([Problem(_TABLE, "there is no such column", remedy, column=str(name))])
+            raise input_error(_TABLE, "there is no such column", remedy, column=str(name))
         if needed.count(name) > 1:
             message = "is used for two things"
             remedy = "give different columns for the levels, item, match and score"
-            raise InputError([Problem(_TABLE, message, remedy, column=str(name))])
+            raise input_error(_TABLE, message, remedy, column=str(name))
     for name in needed[:-1]:
         empty = np.flatnonzero(frame[name].isna())
         if len(empty):
             message, remedy = "is empty", "fill it in, or remove the row"
             where = int(empty[0]) + 1
-            raise InputError([Problem(_TABLE, message, remedy, row=where, column=name)])
+            raise input_error(_TABLE, message, remedy, row=where, column=name)
     frame = frame.assign(**{column: frame[column].astype(str)})
     chosen = _levels(frame[column], column, levels)
     frame = frame[frame[column].isin(chosen)]
@@ -522,8 +521,7 @@ def _clusters(frame: pd.DataFrame, item: list[str], cluster: str) -> pd.Series:
     again = known.index[known.index.duplicated()]
     if len(again):
         message, remedy = "differs between the rows of an item", "give each item one cluster"
-        problem = Problem(_TABLE, message, remedy, column=cluster, value=str(again[0]))
-        raise InputError([problem])
+        raise input_error(_TABLE, message, remedy, column=cluster, value=str(again[0]))
     return known
 
 
@@ -541,13 +539,13 @@ def _levels(column: pd.Series, name: str, levels: Iterable[Any] | None) -> list[
         if absent:
             remedy = f"choose from: {', '.join(present)}"
             message = "no row has this level"
-            raise InputError([Problem(_TABLE, message, remedy, column=name, value=absent[0])])
+            raise input_error(_TABLE, message, remedy, column=name, value=absent[0])
     chosen = list(dict.fromkeys(chosen))
     if len(chosen) < 2:
         value = listed(chosen) or "none"
         remedy = "give scores at two levels or more, or choose another column"
         message = "has fewer than two levels"
-        raise InputError([Problem(_TABLE, message, remedy, column=name, value=value)])
+        raise input_error(_TABLE, message, remedy, column=name, value=value)
     return chosen
 
 
@@ -562,7 +560,7 @@ def _values(column: pd.Series) -> pd.Series:
     if wrong.any():
         message = "is not a finite number, True or False"
         remedy = "give scores as numbers, and leave missing ones empty"
-        raise InputError([_cell_problem(there[wrong], message, remedy)])
+        raise _cell_error(there[wrong], message, remedy)
     return numbers.reindex(column.index)
 
 
@@ -574,14 +572,14 @@ def _checked(limits: tuple[float, float], values: pd.Series) -> tuple[float, flo
     beyond = values[(values < low) | (values > high)]
     if len(beyond):
         message = f"is outside the limits {low:g} to {high:g}"
-        raise InputError([_cell_problem(beyond, message, "correct the score or the limits")])
+        raise _cell_error(beyond, message, "correct the score or the limits")
     return low, high
 
 
-def _cell_problem(wrong: pd.Series, message: str, remedy: str) -> Problem:
-    """Return the problem of the first of these cells; their index is the place in the table."""
+def _cell_error(wrong: pd.Series, message: str, remedy: str) -> InputError:
+    """Return the error for the first of these cells; their index is the place in the table."""
     row, value = int(wrong.index[0]) + 1, str(wrong.iloc[0])
-    return Problem(_TABLE, message, remedy, row=row, column=str(wrong.name), value=value)
+    return input_error(_TABLE, message, remedy, row=row, column=str(wrong.name), value=value)
 
 
 def _wide(table: pd.DataFrame, by: list[str], levels: list[str]) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.toml_files import Fault, Flag, Table, must, parse, read_toml
 
 #: The facts about a model, with their names for readers.
@@ -53,7 +53,7 @@ class _File(Table):
     overrule: dict[str, str] = Field(default_factory=dict)
 
 
-def read_overruled(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_overruled(path: AnyPath) -> dict[str, str]:
     """Return the models of a file whose answers are published although screening blocks them.
 
     The file is that of `read_successors`, with a reason for each model in a table ``[overrule]``.
@@ -66,11 +66,11 @@ def read_overruled(path: str | os.PathLike[str]) -> dict[str, str]:
     return dict(_declared_in(path).overrule)
 
 
-def _declared_in(path: str | os.PathLike[str]) -> _File:
+def _declared_in(path: AnyPath) -> _File:
     return parse(_File, read_toml(Path(path)), Path(path), example=_EXAMPLE)
 
 
-def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_successors(path: AnyPath) -> dict[str, str]:
     """Return the older model of each newer one, as a file declares them.
 
     It is a TOML file with one table per newer model, e.g. ``[models."GPT-5"]`` with ``successor_of
@@ -88,7 +88,7 @@ def read_successors(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def facts_of_models(
-    models: Collection[str], earlier: Collection[str], path: str | os.PathLike[str]
+    models: Collection[str], earlier: Collection[str], path: AnyPath
 ) -> dict[str, dict[str, str | bool]]:
     """Return the declared facts about the models of a release.
 
@@ -102,8 +102,7 @@ def facts_of_models(
     """
     declared = _declared_in(path).models
     there = {*models, *earlier}
-    if unknown := [name for name in declared if name not in there]:
-        raise InputError([_unknown(path, name, there, f"models.{name}") for name in unknown])
+    refuse(_unknown(path, name, there, f"models.{name}") for name in declared if name not in there)
     facts = {
         name: one.model_dump(include=set(FACTS), exclude_none=True)
         for name, one in sorted(declared.items())
@@ -113,7 +112,7 @@ def facts_of_models(
 
 
 def _unknown(
-    path: str | os.PathLike[str], name: str, there: Collection[str], column: str, value: str = ""
+    path: AnyPath, name: str, there: Collection[str], column: str, value: str = ""
 ) -> Problem:
     """Report a model that is not among those of the releases, with the closest one."""
     closest = get_close_matches(name, sorted(there), n=1)
@@ -135,7 +134,7 @@ def successors_of(
     models: Collection[str],
     earlier: Collection[str],
     benchmarks: Collection[str],
-    path: str | os.PathLike[str] | None = None,
+    path: AnyPath | None = None,
 ) -> dict[str, str]:
     """Return the older model of each newer one in a release; it may be in an earlier release.
 
@@ -157,8 +156,7 @@ def successors_of(
         for unknown in sorted({newer, older} - there):
             column = f"models.{newer}.successor_of"
             problems.append(_unknown(path, unknown, there - {newer, older}, column, older))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     _refuse_cycles(known | declared, declared, path)
     return _newer_in(known | declared, models)
 
@@ -181,9 +179,7 @@ def predecessors(older: Mapping[str, str], model: str) -> list[str]:
     return found
 
 
-def _refuse_cycles(
-    older: Mapping[str, str], declared: Collection[str], path: str | os.PathLike[str]
-) -> None:
+def _refuse_cycles(older: Mapping[str, str], declared: Collection[str], path: AnyPath) -> None:
     """Refuse a declared model that is before itself."""
     problems = []
     for newer in declared:
@@ -192,5 +188,4 @@ def _refuse_cycles(
             remedy = "name the version before it, or remove the line"
             column, value = f"models.{newer}.successor_of", older[newer]
             problems.append(Problem(str(path), message, remedy, column=column, value=value))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import over_tests
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.benchmarks.declaration import Attribute, Benchmark, ComparisonPolicy
 from fairstats.comparisons.change_verdicts import AnswerSet, answer_set
 from fairstats.comparisons.equal_conditions import unlike_settings
@@ -73,7 +73,7 @@ def without_groups(benchmarks: Iterable[Benchmark]) -> bool:
         without = ", ".join(name for name, has in having.items() if not has)
         message = "some benchmarks have groups and others have none"
         remedy = "compare their answers separately"
-        raise InputError([Problem("<answers>", message, remedy, column="benchmark", value=without)])
+        raise input_error("<answers>", message, remedy, column="benchmark", value=without)
     return not any(having.values())
 
 
@@ -137,7 +137,7 @@ def compare_without_groups(
     for name in dict.fromkeys([*old, *new]):
         if name not in old or name not in new:
             message, remedy = "only one side has answers to it", "give both sides' answers"
-            raise InputError([Problem("<new>", message, remedy, column="benchmark", value=name)])
+            raise input_error("<new>", message, remedy, column="benchmark", value=name)
         sides = [answer_set({name: own[name]}, side) for own, side in ((old, "old"), (new, "new"))]
         rows.append(_compared(sides[0], sides[1], missing or "common", alpha))
     table = pd.DataFrame(rows)
@@ -234,21 +234,20 @@ def _paired(old: AnswerSet, new: AnswerSet) -> Grid:
     for side, name in ((old, "old"), (new, "new")):
         if side.grid.answers.shape[2] > 1:
             asked = (side.grid.answers[:, 0] != NOT_ASKED).sum(axis=1)
-            problem = Problem(
+            raise input_error(
                 f"<{name}>",
                 "a question has several answers",
                 "keep one sample of each question",
                 column="item_id",
                 value=str(side.grid.items[asked.argmax()]),
             )
-            raise InputError([problem])
     alone = np.setxor1d(old.grid.items.astype(str), new.grid.items.astype(str))
     versions = [side.unit["benchmark_version"] for side in (old, new)]
     if len(alone) or versions[0] != versions[1]:
         message = f"{len(alone):,} questions have answers of one side only"
         remedy = "compare answers to the same questions of one version"
         examples = ", ".join(map(str, alone[:3])) or " and ".join(versions)
-        raise InputError([Problem("<new>", message, remedy, column="item_id", value=examples)])
+        raise input_error("<new>", message, remedy, column="item_id", value=examples)
     # Scores that only one side gave are no options of the other.
     options = list(dict.fromkeys([*old.grid.options, *new.grid.options]))
     place = pd.Index(options).get_indexer(pd.Index(new.grid.options))

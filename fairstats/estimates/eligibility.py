@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -43,22 +44,11 @@ _MOST_NAMES = 4
 def why_unranked(
     outcomes: Outcomes, *, attributes: Collection[str] | None = None, alpha: float = 0.05
 ) -> Texts:
-    """Return the reason why each model is listed without a rank.
+    """Return why each answer set is listed without a rank, without a full stop; empty if it is not.
 
-    Parameters
-    ----------
-    outcomes : Outcomes
-        The outcomes of one benchmark, which declares the models that are ranked: `selected_on`,
-        `largest_missing` and `lowest_accuracy`.
-    attributes : collection of str, optional
-        The attributes that count; by default all.
-    alpha : float
-        1 − confidence level of the interval of accuracy.
-
-    Returns
-    -------
-    ndarray of str
-        A sentence without its full stop per answer set; empty if the model is ranked.
+    The benchmark declares which models are ranked: `selected_on`, `largest_missing` and
+    `lowest_accuracy`. By default, all attributes count. `alpha` is that of the interval of
+    accuracy.
     """
     guessing = why_uninformative(outcomes, attributes=attributes, alpha=alpha)
     missing = _too_many_missing(outcomes, _counted(outcomes, attributes))
@@ -66,13 +56,8 @@ def why_unranked(
     reasons = []
     for unit, guesses in enumerate(guessing):
         selected = SELECTED * bool(outcomes.grid.selecting[unit])
-        texts = (
-            selected,
-            outcomes.grid.settings[unit].mixed,
-            missing.get(unit),
-            guesses,
-            others[unit],
-        )
+        mixed = outcomes.grid.settings[unit].mixed
+        texts = (selected, mixed, missing.get(unit), guesses, others[unit])
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
 
@@ -84,11 +69,6 @@ def why_uninformative(
 
     A choice must be better than a guess, see `why_not_above_chance`. A model that always gives the
     same decision, level or score does not read the items: it is equal for all groups as a stamp is.
-
-    Parameters
-    ----------
-    outcomes, attributes, alpha
-        As in `why_unranked`.
     """
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
@@ -184,22 +164,11 @@ def _values(grid: Grid) -> FloatArray:
 
 
 def counted_alike(grid: Grid, counts: IntArray) -> tuple[int, npt.NDArray[np.bool_]]:
-    """Return the most frequent option, and those that say the same as it about the groups.
+    """Return the place of the most frequent option, and which say the same about the groups.
 
-    Parameters
-    ----------
-    grid : Grid
-        The answers.
-    counts : ndarray of int
-        How often each option was given.
-
-    Returns
-    -------
-    most : int
-        The place of the option with most answers that say the same.
-    alike : ndarray of bool
-        Of choices, the option itself; of decisions, those that are as favourable. Of levels and
-        scores, those within the equivalence margin: they make any two groups equivalent.
+    Of choices, it is the option itself; of decisions, those that are as favourable. Of levels and
+    scores, it is those within the equivalence margin: they make any two groups equivalent.
+    `counts` says how often each option was given.
     """
     benchmark = grid.benchmark
     choice = benchmark.kind.needs_key
@@ -270,15 +239,11 @@ class _Variation:
             missing = own.missing * (by_group.sum(axis=2) > 0)[unit]
             lacking += sums_by_unit(unit, missing.sum(axis=1) * many, units)
             tables.append((unit, many, table, missing))
-        ends = np.stack(
-            [
-                np.where(counts > 0, values, np.inf).argmin(axis=1),
-                np.where(counts > 0, values, -np.inf).argmax(axis=1),
-            ],
-            axis=1,
-        )
-        items, others, within, between = np.zeros((4, units))
-        df_within, df_between = np.zeros((2, units))
+        lowest = np.where(counts > 0, values, np.inf).argmin(axis=1)
+        highest = np.where(counts > 0, values, -np.inf).argmax(axis=1)
+        ends = np.stack([lowest, highest], axis=1)
+        items, others = np.zeros((2, units), dtype=np.int64)
+        within, between, df_within, df_between = np.zeros((4, units))
         kinds = [counted_alike(grid, of_unit) for of_unit in counts]
         most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
         for unit, many, given, missing in tables:
@@ -291,33 +256,22 @@ class _Variation:
             there = n > 0
             unit, many, answers, n = unit[there], many[there], answers[there], n[there]
             total, squares = means[there].sum(axis=1), (means[there] ** 2).sum(axis=1)
-            each = np.stack(
-                [
-                    answers.sum(axis=1) > 0,
-                    (answers * ~alike[unit]).sum(axis=1) > 0,
-                    squares - total**2 / n,
-                    total**2 / n,
-                    n - 1,
-                    total,
-                    n,
-                    np.ones(len(n)),
-                ],
-                axis=1,
-            )
-            sums = sums_by_unit(unit, each * many[:, None], units).T
-            items, others = np.maximum(items, sums[0]), np.maximum(others, sums[1])
-            within, df_within = within + sums[2], df_within + sums[4]
-            between += sums[3] - sums[5] ** 2 / np.maximum(sums[6], 1)
+            added = partial(sums_by_unit, unit, units=units)
+            items = np.maximum(items, added(many * answers.any(axis=1)))
+            others = np.maximum(others, added(many * (answers * ~alike[unit]).any(axis=1)))
+            within += added(many * (squares - total**2 / n))
+            df_within += added(many * (n - 1))
+            between += added(many * total**2 / n)
+            between -= added(many * total) ** 2 / np.maximum(added(many * n), 1)
             # The same items were asked for every attribute.
-            df_between = np.maximum(df_between, sums[7] - 1)
+            df_between = np.maximum(df_between, added(many) - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (between / df_between / max(len(tables), 1)) / (within / df_within)
             p_value = scipy.special.fdtrc(df_between, df_within, ratio)
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)
         p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
-        whole = (items.astype(np.int64), others.astype(np.int64))
-        return cls(counts, most, *whole, p_value, lacking, ends)
+        return cls(counts, most, items, others, p_value, lacking, ends)
 
 
 def _farther(ends: FloatArray, numbers: FloatArray) -> IntArray:
@@ -348,23 +302,12 @@ def _with_missing(
 def why_not_above_chance(
     outcomes: Outcomes, *, attributes: Collection[str] | None = None, alpha: float = 0.05
 ) -> Texts:
-    """Return the models that do not exceed the accuracy required for a rank.
+    """Return why answer sets do not exceed the accuracy required for a rank; empty if they do.
 
     A guessing model is fair only as a coin is: its accuracy depends neither on the group nor on the
-    vignette.
-
-    Parameters
-    ----------
-    outcomes, attributes, alpha
-        As in `why_unranked`.
-
-    Returns
-    -------
-    ndarray of str
-        Per answer set, the reason, or empty if two conditions hold. The lower limit of the Wilson
-        interval of accuracy in the neutralized variant exceeds `Benchmark.lowest_accuracy`, by
-        default `Benchmark.chance`. The lower limit for at least one group of every pair exceeds
-        chance.
+    vignette. Two conditions must hold. The lower limit of the Wilson interval of accuracy in the
+    neutralized variant exceeds `Benchmark.lowest_accuracy`, by default `Benchmark.chance`. The
+    lower limit for at least one group of every pair exceeds chance.
 
     Notes
     -----
@@ -408,26 +351,14 @@ def _counted(outcomes: Outcomes, attributes: Collection[str] | None) -> IntArray
     return places[np.argsort(outcomes.unit[places], kind="stable")]
 
 
-def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
+def why_other_variants(outcomes: Outcomes) -> Texts:
     """Return why answers cannot be to the variants that are declared for them.
 
     If answers to another version of the variants were submitted for this one, they would be judged
-    and ranked next to models with a harder task.
-
-    Parameters
-    ----------
-    outcomes : Outcomes
-        The outcomes of one benchmark. If it has no ``same_variants_odds_ratio``, only the names of
-        versions are compared.
-    alpha : float
-        1 − confidence level of the odds ratio.
-
-    Returns
-    -------
-    ndarray of str
-        Per answer set, the reason if the benchmark does not declare the version, or if the flips do
-        not fit those of the other models of this version, with any strategy; empty if not. With
-        fewer than three models, the deviating one cannot be identified.
+    and ranked next to models with a harder task. The reason is that the benchmark does not declare
+    the version, or that the flips do not fit those of the other models of this version, with any
+    strategy. With fewer than three models, the deviating one cannot be identified. Without a
+    ``same_variants_odds_ratio``, only the names of versions are compared.
 
     Notes
     -----
@@ -451,7 +382,7 @@ def why_other_variants(outcomes: Outcomes, *, alpha: float = 0.05) -> Texts:
             panel = grid.units.iloc[[unit for unit in units.tolist() if informative[unit]]]
             models = [sets.index.tolist() for _, sets in panel.groupby("model")]
             if len(models) > 2:
-                found = unlike_others(outcomes.by_item(), models, alpha=alpha)
+                found = unlike_others(outcomes.by_item(), models)
                 for unit, reason in found.items():
                     reasons[unit] = reasons[unit] or reason
     return reasons

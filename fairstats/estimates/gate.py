@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import level, quoted
-from fairstats._lib.problems import InputError, Problem, keyword, parameter, printable
+from fairstats._lib.problems import (
+    Problem,
+    input_error,
+    keyword,
+    parameter,
+    printable,
+    refuse,
+)
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
@@ -161,8 +168,7 @@ def gate(
         problems = [problem for problem in found if problem.row is not None]
         remedy = "give the answers that were voted on"
         problems += vote_problems(answers, "<answers>", remedy)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     opened = open_answers(answers, benchmarks)
     counted = outcomes_of(opened)
     checks = {name: limits.checks(counted[name].benchmark) for name in sorted(counted)}
@@ -179,7 +185,7 @@ def only_to(answers: pd.DataFrame, benchmarks: Iterable[Benchmark]) -> None:
     others = sorted(set(answers["benchmark"].dropna()).difference(names))
     if others:
         message, remedy = "are answers to other benchmarks", f"give answers to {', '.join(names)}"
-        raise InputError([Problem("<answers>", message, remedy, value=", ".join(others[:5]))])
+        raise input_error("<answers>", message, remedy, value=", ".join(others[:5]))
 
 
 def gate_lines(
@@ -259,12 +265,15 @@ def _of_benchmark(
                     if not of_pairs:
                         parts = [places.get((unit, one.name, *each)) for each in one.pairs]
                     row |= figures.get((unit, one.name, *pair), _UNKNOWN)
-                    row |= _result(check, row, parts, str(ineligible[unit]), published, judged)
-                    if not benchmark.items and row["result"] == PASS:
-                        row |= {"result": CANNOT_TELL, "reason": _UNLISTED}
-                    elif row["result"] == PASS and careful[unit]:
-                        row["reason"] = str(careful[unit])
-                    rows.append(row | {"ci_level": 1 - 2 * alpha})
+                    result, reason = _result(
+                        check, row, parts, str(ineligible[unit]), published, judged
+                    )
+                    if not benchmark.items and result == PASS:
+                        result, reason = CANNOT_TELL, _UNLISTED
+                    elif result == PASS and careful[unit]:
+                        reason = str(careful[unit])
+                    found = {"result": result, "reason": reason, "ci_level": 1 - 2 * alpha}
+                    rows.append(row | found)
     return pd.DataFrame(rows)
 
 
@@ -275,31 +284,30 @@ def _result(
     ineligible: str,
     published: tuple[Texts, Texts],
     judged: Judgements,
-) -> dict[str, Any]:
+) -> tuple[str, str | None]:
     """Return the result and reason of a check that rests on the pairs at these places."""
     there = [place for place in parts if place is not None]
     if len(there) < len(parts):
         lacking = "a declared pair has no answers; ask every group, or choose with "
-        return {"result": CANNOT_TELL, "reason": lacking + keyword("attributes")}
+        return CANNOT_TELL, lacking + keyword("attributes")
     verdicts, reasons = published
     first = there[0]
     # There is no verdict if the groups were not asked the same, or the model took part in selecting
     # the items.
     without = [place for place in there if verdicts[place] is None]
     if ineligible or without:
-        return {"result": CANNOT_TELL, "reason": ineligible or reasons[without[0]]}
+        return CANNOT_TELL, ineligible or reasons[without[0]]
     above, below = row["lowest"] > check.limit, row["highest"] < check.limit
     kept, broken = (below, above) if check.is_largest else (above, below)
     if kept and (not check.judged or verdicts[first] == EQUIVALENT):
-        return {"result": PASS, "reason": None}
+        return PASS, None
     if kept:
         # The model guesses in an attribute that is not checked here.
-        return {"result": CANNOT_TELL, "reason": reasons[first]}
+        return CANNOT_TELL, reasons[first]
     if broken:
-        beyond = f"the whole {level(2 * judged.alpha)} interval is beyond the limit"
-        return {"result": FAIL, "reason": beyond}
+        return FAIL, f"the whole {level(2 * judged.alpha)} interval is beyond the limit"
     of_pair = reasons[first] if len(there) == 1 else None
-    return {"result": CANNOT_TELL, "reason": _needed(check, row, judged, first, of_pair)}
+    return CANNOT_TELL, _needed(check, row, judged, first, of_pair)
 
 
 def _needed(
@@ -355,10 +363,20 @@ def _figures(
         columns = _columns(check, judged.outer.estimate, judged.inner, judged.widened(judged.inner))
     elif isinstance(metric, PairMetric):
         own = pairs_of(outcomes, counting, level_, pairs.tests)
-        columns = _extreme_columns(check, metric, own, _completed_pairs(own))
+        # Items that were not asked count as missing.
+        completed = (
+            pairs_of(outcomes.completed(extreme), "complete", level_, pairs.tests)
+            for extreme in EXTREMES
+        )
+        columns = _extreme_columns(check, metric, own, completed)
     elif isinstance(metric, NumberMetric) and metric.name not in _NOT_MONOTONE:
         numbers = Numbers(outcomes, counting, level_, pairs.tests)
-        columns = _extreme_columns(check, metric, numbers, _completed_numbers(numbers))
+        # Missing answers at the ends of the scale.
+        filled = (
+            replace(numbers, fill=(of_a, of_b))
+            for of_a, of_b in product(outcomes.benchmark.limits, repeat=2)
+        )
+        columns = _extreme_columns(check, metric, numbers, filled)
     else:
         return _published(check, judged, opened, counting)
     roomy = metric is not None and (metric.ends is not None or metric.name in _RATIOS)
@@ -373,23 +391,10 @@ _RATIOS = ("accuracy_ratio", "selection_ratio")
 _NOT_MONOTONE = ("weighted_kappa", "standardized_difference")
 
 
-def _completed_pairs(pairs: Pairs) -> Iterator[Pairs]:
-    """Yield the pairs in each extreme completion; items that were not asked count as missing."""
-    for extreme in EXTREMES:
-        completed = pairs.outcomes.completed(extreme)
-        yield pairs_of(completed, "complete", pairs.alpha, pairs.tests)
-
-
-def _completed_numbers(numbers: Numbers) -> Iterator[Numbers]:
-    """Yield the numbers in each extreme completion: missing answers at the ends of the scale."""
-    for of_a, of_b in product(numbers.outcomes.benchmark.limits, repeat=2):
-        yield replace(numbers, fill=(of_a, of_b))
-
-
 def _extreme_columns(
     check: Check, metric: PairMetric | NumberMetric, own: Pairs | Numbers, extremes: Iterable[Any]
 ) -> dict[str, FloatArray]:
-    """Return `FIGURES` of a metric of pairs."""
+    """Return `FIGURES` of a metric of pairs, from its own answers and each extreme completion."""
     low, high, estimate = _limits_of(metric, own)
     lowest, highest = low, high
     for one in extremes:
@@ -437,7 +442,7 @@ def _published(
         side = parameter("largest" if check.is_largest else "smallest")
         message = f"is no figure of the answers to {outcomes.benchmark.name} with an interval"
         remedy = "use a metric of `fairstats analyze`"
-        raise InputError([Problem(side, message, remedy, value=check.metric)])
+        raise input_error(side, message, remedy, value=check.metric)
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     units, ends = judged.parts[0].units, METRICS[check.metric].ends
     keys, least, is_open = [], [], []
@@ -463,12 +468,10 @@ def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]
     """Return the attributes to check."""
     declared = {one.name: one for one in benchmark.varied if one.pairs}
     message = f"has no pair of groups that {benchmark.name} compares"
-    problems = [
+    remedy = f"use one of {', '.join(declared)}"
+    refuse(
         Problem(parameter("attributes"), message, remedy, value=name)
-        for remedy in [f"use one of {', '.join(declared)}"]
         for name in names
         if name not in declared
-    ]
-    if problems:
-        raise InputError(problems)
+    )
     return [one for one in declared.values() if one.name in (names or declared)]

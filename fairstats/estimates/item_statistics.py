@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
@@ -307,7 +307,7 @@ def _differences(
             if skip_bounds:
                 continue
             message = f"{name} has the policy bounds, which gives no pairs to count"
-            raise InputError([Problem("missing", message, "choose another policy")])
+            raise input_error("missing", message, "choose another policy")
         own = item_grid(opened, benchmark)
         unit_of = own.unit_of_item
         for pair, table in paired_items(own.of_units(~own.selecting), policy):

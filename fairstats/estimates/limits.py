@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.formatting import uncapital
-from fairstats._lib.problems import InputError, Problem, keyword, parameter
+from fairstats._lib.problems import Problem, keyword, parameter, refuse
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
@@ -79,8 +79,7 @@ class Limits:
             Check(f"min_{name}", name, False, x, benchmark) for name, x in self.smallest.items()
         ]
         problems = [problem for check in found for problem in check.problems()]
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
@@ -203,8 +203,7 @@ def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.Data
         for name in keys
         if name not in covariates
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     covariates = covariates.astype(dict.fromkeys(keys, "str")).set_index(keys)
     problems = [
         Problem("<covariates>", "is not a number", "code it as numbers", column=str(name))
@@ -233,8 +232,7 @@ def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.Data
     if covariates.index.duplicated().any():
         article = "a variant" if of_variants else "an item"
         problems.append(Problem("<covariates>", f"{article} appears twice", "delete one"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return covariates
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, grid
@@ -170,36 +170,23 @@ def same_variants(
                 "contains several answer sets",
                 "filter the answers, or use variant_sets",
             )
-            raise InputError([Problem(f"<{name}>", message, remedy)])
+            raise input_error(f"<{name}>", message, remedy)
     one, other = (found[0] for found in grids)
     if one.benchmark.name != other.benchmark.name:
         remedy = "compare answers to the same benchmark"
         value = f"{one.benchmark.name} and {other.benchmark.name}"
-        raise InputError(
-            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
-        )
+        raise input_error("<new>", "different benchmarks", remedy, column="benchmark", value=value)
     smallest = one.benchmark.same_variants_odds_ratio
     marks = (flip_marks(side, missing) for side in (one, other))
     return same_flips(*marks, smallest_same=smallest, alpha=alpha)
 
 
 def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame:
-    """Return the flips of one answer set: one row per item, one column per attribute.
+    """Return the flips of one answer set: one row per item, one column per attribute asked.
 
-    Parameters
-    ----------
-    grid : Grid
-        The answers of one set, with the items' names.
-    missing
-        As in `same_variants`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        1 if only group a's answer is right, −1 if only group b's is, and 0 if both or neither are.
-        NaN if an answer that counts is missing. With several samples, every answer of a is compared
-        with every answer of b, and the group that is right more often counts. Only attributes that
-        were asked are included.
+    A flip is 1 if only group a's answer is right, −1 if only group b's is, and 0 if both or neither
+    are. It is NaN if an answer that counts is missing. With several samples, every answer of a is
+    compared with every answer of b, and the group that is right more often counts.
     """
     policy = missing or grid.benchmark.missing
     counting: CountingPolicy = "incorrect" if policy == "incorrect" else "complete"
@@ -228,20 +215,9 @@ def same_flips(
     smallest_same: float | None,
     alpha: float = 0.05,
 ) -> SameVariants:
-    """Judge flips, as `same_variants` judges answers.
+    """Judge flips from `flip_marks`, as `same_variants` judges answers.
 
-    Parameters
-    ----------
-    old, new : pandas.DataFrame
-        The flips of two answer sets, from `flip_marks`.
-    smallest_same : float or None
-        The benchmark's ``same_variants_odds_ratio``; if None, there is no verdict.
-    alpha : float
-        1 − confidence level.
-
-    Returns
-    -------
-    SameVariants
+    `smallest_same` is the benchmark's ``same_variants_odds_ratio``; without it there is no verdict.
     """
     alpha = check_alpha(alpha)
     names = [name for name in old.columns if name in new.columns]
@@ -281,25 +257,11 @@ def verdict_of(found: MatchedPatterns, smallest_same: float | None) -> str:
     return SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
 
 
-def unlike_others(
-    grid: Grid, models: Sequence[Sequence[int]], *, alpha: float = 0.05
-) -> dict[int, str]:
-    """Return why answer sets are not to the same variants as those of other models.
+def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]:
+    """Return why answer sets are not to the same variants as those of other models, by their place.
 
-    Parameters
-    ----------
-    grid : Grid
-        The answers to one benchmark that declares ``same_variants_odds_ratio``, with the items'
-        names.
-    models : sequence of sequence of int
-        The answer sets of each model to one version of the variants, by their places.
-    alpha : float
-        1 − confidence level of the odds ratios.
-
-    Returns
-    -------
-    dict
-        The reason for each answer set with flips that do not fit those of the other models.
+    `models` are the places of each model's answer sets to one version of the variants, of a
+    benchmark that declares ``same_variants_odds_ratio``.
 
     Notes
     -----
@@ -330,12 +292,12 @@ def unlike_others(
     ) -> MatchedPatterns | None:
         """Return the match with others if it is too low."""
         if place is None:
-            asked, level = ~np.isnan(own).all(axis=0), alpha
+            asked, level = ~np.isnan(own).all(axis=0), _LEVEL
             own, others = own[:, asked], others[:, asked]
             # An item without a flip says nothing about where flips are.
             rows = own.any(axis=1) & ~np.isnan(own).any(axis=1)
         else:
-            rows, level = ~np.isnan(own[:, place]), alpha / len(attributes)
+            rows, level = ~np.isnan(own[:, place]), _LEVEL / len(attributes)
         marks = np.nan_to_num(own[rows]).astype(np.int64)
         found = matched_patterns(marks, others[rows], place=place, alpha=level)
         return found if verdict_of(found, ratio) == DIFFERENT else None
@@ -392,9 +354,8 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
 
     Attributes without a flip in one of the sets have no correlation and are left out.
     """
-    nothing = np.nan, np.nan, np.empty(0)
     if len(one) < 2:
-        return nothing
+        return np.nan, np.nan, np.empty(0)
     varies = (one.std(axis=0) > 0) & (other.std(axis=0) > 0)
     x, y = (
         (side[:, varies] - side[:, varies].mean(axis=0)) / side[:, varies].std(axis=0)
@@ -402,7 +363,7 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
     )
     size = x.shape[1]
     if size == 0:
-        return nothing
+        return np.nan, np.nan, np.empty(0)
     same = (x * y).sum(axis=1)
     matched = same / size
     if size == 1:
@@ -411,11 +372,8 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
     return float(matched.mean()), float(crossed.mean()), matched - crossed
 
 
-def is_declared(version: str, benchmark: Benchmark) -> bool:
-    """Return whether the benchmark's file names this version ("unknown" is never named)."""
-    return version in benchmark.versions
-
-
+# 1 − confidence level of the odds ratios by which answer sets do not fit.
+_LEVEL = 0.05
 # Rows of the grid whose flips are computed at a time.
 _BLOCK = 2**17
 # The other models of a version are divided into so many parts: up to three sets of other variants
@@ -481,7 +439,7 @@ def variant_sets(
             )
             versions = unit_a[1], unit_b[1]
             declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
-            if not all(is_declared(version, benchmark) for version in versions):
+            if not benchmark.versions.keys() >= {*versions}:
                 declared = UNDECLARED
             sides = (*unit_a, *unit_b[1:], declared)
             keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))

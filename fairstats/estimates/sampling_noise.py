@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
@@ -124,7 +124,7 @@ def sampling_noise(
         policy = missing or outcomes.benchmark.missing
         if policy == "bounds":
             message = f"{name} has the policy bounds, which gives no answers to count"
-            raise InputError([Problem("missing", message, "choose another policy")])
+            raise input_error("missing", message, "choose another policy")
         for attribute, own in outcomes.groups.items():
             if attribute == BASELINE:
                 continue

@@ -279,16 +279,7 @@ def sensitivity_of(
 ) -> pd.DataFrame:
     """Compute each pair's accuracy difference and verdict under each choice, varied one at a time.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The answers of a release.
-    missing : {"available", "complete", "incorrect", "bounds"} or None
-        The release's published policy; None for the one declared by each benchmark.
-    alpha : float
-        1 − confidence level, and the level of the verdicts.
-    benchmarks : mapping of str to Benchmark
-        The benchmarks by name.
+    `missing` is the published policy of a release; None for the one declared by each benchmark.
 
     Returns
     -------
@@ -314,11 +305,6 @@ def sensitivity_of(
             values are the published ones. The choice ``smallest`` has another meaning. Its estimate
             is the margin above which the pair counts as equivalent. Its limits are those of the 1 −
             2 alpha interval, and its verdict is the one below that margin.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.analyze`.
 
     Notes
     -----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -152,21 +153,17 @@ def samplesize_means(
     if delta is not None and abs(theta) >= delta:
         raise ArgumentError("difference", f"={theta:g} must be inside the margin, ±{delta:g}")
     power = check_power(power)
-
-    def enough(n: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        found = power_means(
-            n,
-            difference,
-            deviation,
-            margin=margin,
-            scale=scale,
-            cluster_size=cluster_size,
-            icc=icc,
-            alpha=alpha,
-        )
-        return np.asarray(found >= power)
-
-    return smallest_number(enough)
+    power_of = partial(
+        power_means,
+        difference=difference,
+        deviation=deviation,
+        margin=margin,
+        scale=scale,
+        cluster_size=cluster_size,
+        icc=icc,
+        alpha=alpha,
+    )
+    return smallest_number(lambda n: np.asarray(power_of(n) >= power))
 
 
 def _checked(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.inference._checks import check_alpha, check_choice
@@ -304,16 +304,14 @@ def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return each pair once, in the order of its items' names."""
     for name in ("item_id", "item_id_2"):
         if name not in pairs:
-            raise InputError(
-                [Problem("pairs", "is missing", "give both items of the pair", column=name)]
-            )
+            raise input_error("pairs", "is missing", "give both items of the pair", column=name)
     pairs = pairs.reset_index(drop=True)
     alike = np.flatnonzero(pairs["item_id"] == pairs["item_id_2"])
     if len(alike):
         value = str(pairs.at[alike[0], "item_id"])
         message, row = "is paired with itself", int(alike[0]) + 1
-        raise InputError(
-            [Problem("pairs", message, "give another", row=row, column="item_id_2", value=value)]
+        raise input_error(
+            "pairs", message, "give another", row=row, column="item_id_2", value=value
         )
     items = np.sort(pairs[["item_id", "item_id_2"]].astype(str).to_numpy(dtype=object), axis=1)
     optional = [name for name in ("benchmark", "dataset", "model") if name in pairs]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import Problem, collected, input_error, refuse
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import RATINGS_SUFFIX, files_ending, load_table, write_parquet
 from fairstats.ratings.rubrics import Rubrics
@@ -27,9 +27,7 @@ _HANDED_IN = (
 )
 
 
-def rating_files(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> list[Path]:
+def rating_files(source: Paths) -> list[Path]:
     """Return the ratings files among these paths and inside folders, each once.
 
     Examples
@@ -68,7 +66,7 @@ def shared_judgements(tables: Sequence[pd.DataFrame]) -> dict[tuple[int, int], i
 
 
 def read_ratings(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    source: Paths,
     *,
     rubrics: Rubrics = (),
 ) -> pd.DataFrame:
@@ -93,7 +91,7 @@ def read_ratings(
         If a file cannot be read, or if rows, or all files together, violate the schema or the
         rubric; names file, row, column and value. Also if a judgement is in two files.
     """
-    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    given = each_path(source)
     read = already_read(given)
     found: dict[Path, Path] = {}
     problems: list[Problem] = []
@@ -103,26 +101,21 @@ def read_ratings(
             problems.append(_no_ratings_in(path))
         for file in inside:
             found.setdefault(file.resolve(), file)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     files = list(found.values())
     frames: list[pd.DataFrame] = []
     for path in files:
-        try:
+        with collected(problems):
             if is_handed_in(path):
-                raise InputError([Problem(str(path), *_HANDED_IN)])
+                raise input_error(path, *_HANDED_IN)
             table = load_table(read.get(path, path))
             frames.append(check_ratings(table, rubrics=rubrics, path=str(path)))
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     if not frames:
-        raise InputError([Problem("<no path>", "no files to read", "give a file or a folder")])
+        raise input_error("<no path>", "no files to read", "give a file or a folder")
     if len(frames) == 1:
         return frames[0]
-    if problems := list(in_two_files(files, frames)):
-        raise InputError(problems)
+    refuse(in_two_files(files, frames))
     together = ", ".join(map(str, files))
     return check_ratings(pd.concat(frames, ignore_index=True), rubrics=rubrics, path=together)
 
@@ -137,7 +130,7 @@ def in_two_files(files: Sequence[Path], tables: Sequence[pd.DataFrame]) -> Itera
 
 def write_ratings(
     ratings: pd.DataFrame,
-    path: str | os.PathLike[str],
+    path: AnyPath,
     *,
     rubrics: Rubrics = (),
 ) -> Path:
@@ -164,14 +157,8 @@ def write_ratings(
     """
     path = Path(path)
     if not path.name.endswith(RATINGS_SUFFIX):
-        raise InputError(
-            [
-                Problem(
-                    str(path),
-                    "is not a valid name for ratings",
-                    f"end the name in {RATINGS_SUFFIX}",
-                )
-            ]
+        raise input_error(
+            path, "is not a valid name for ratings", f"end the name in {RATINGS_SUFFIX}"
         )
     return write_parquet(check_ratings(ratings, rubrics=rubrics, path=str(path)), path)
 

@@ -34,7 +34,6 @@ PREFERENCE_COLUMNS = (
 )
 #: The estimates for a comparison, including the effect of position.
 PREFERENCE_METRICS = ("preferred", "preferred_2", "indifferent", "preference_difference")
-POSITION_METRICS = ("first_shown_preferred", "position_difference")
 
 
 def preference_rates(

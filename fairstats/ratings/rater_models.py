@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.problems import InputError, Problem, parameter, wrong
+from fairstats._lib.problems import InputError, input_error, parameter, wrong
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.logistic import clustered_fit, separating_direction, standardised
@@ -172,8 +172,7 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
     """Return the ratings with one column ``covariate <name>`` per covariate."""
 
     def refused(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
-        problem = Problem(parameter("raters"), message, remedy, column=column, value=value)
-        return InputError([problem])
+        return input_error(parameter("raters"), message, remedy, column=column, value=value)
 
     if "rater_id" in raters:
         raters = raters.set_index("rater_id")
@@ -221,7 +220,7 @@ def _references(frame: pd.DataFrame, names: list[str], given: Mapping[str, str])
             remedy = f"use one of {', '.join(map(str, raters.index))}"
             message = "no rating has this reference level"
             where, level = parameter("reference"), str(given[name])
-            raise InputError([Problem(where, message, remedy, column=name, value=level)])
+            raise input_error(where, message, remedy, column=name, value=level)
         if len(raters):
             found[name] = str(given.get(name, raters.idxmax()))
     return found

@@ -5,7 +5,6 @@ A rubric is data (``data/rubrics/*.toml``); forms, sheets, validation and statis
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,8 @@ from pydantic import Field, Strict
 
 from fairstats._lib.formatting import listed
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import input_error, refuse
 from fairstats._lib.safe_names import declared, essential_letters
 from fairstats._lib.toml_files import Flag, Table, parse, read_toml, texts_of, unshowable
 
@@ -194,7 +194,7 @@ def builtin_rubrics() -> dict[str, Path]:
     return {path.stem: path for path in sorted(resource("data", "rubrics").glob("*.toml"))}
 
 
-def load_rubric(source: str | os.PathLike[str], *, copied: bool = False) -> Rubric:
+def load_rubric(source: AnyPath, *, copied: bool = False) -> Rubric:
     """Load a rubric by the name of a built-in one, or from a file.
 
     Parameters
@@ -227,7 +227,7 @@ def load_rubric(source: str | os.PathLike[str], *, copied: bool = False) -> Rubr
         built_in = builtin_rubrics()
         if str(source) not in built_in:
             remedy = f"use one of {', '.join(built_in)}, or the path of a rubric's .toml"
-            raise InputError([Problem(str(source), "no such rubric", remedy)])
+            raise input_error(source, "no such rubric", remedy)
         return _load_once(built_in[str(source)])
     rubric = _rubric(read_toml(path), path)
     if not copied:
@@ -253,8 +253,7 @@ def _refuse_built_in_names(rubric: Rubric) -> None:
         if differs:
             message = f"has the {key} of a built-in rubric, but a different declaration"
             remedy = f"choose another {key}" + ", also in the ratings" * (key == "name")
-            problem = Problem(str(rubric.path), message, remedy, column=key, value=value)
-            raise InputError([problem])
+            raise input_error(rubric.path, message, remedy, column=key, value=value)
 
 
 @cache
@@ -288,7 +287,7 @@ def load_rubrics(names: Iterable[str], given: Rubrics = ()) -> dict[str, Rubric]
         # By name only: a value in a ratings table must not be opened as a path.
         if name not in known and name not in built_in:
             remedy = f"use one of {', '.join({**built_in, **known})}, or give its .toml file"
-            raise InputError([Problem(name, "no such rubric", remedy, column="rubric")])
+            raise input_error(name, "no such rubric", remedy, column="rubric")
         loaded[name] = known[name] if name in known else _load_once(built_in[name])
     return loaded
 
@@ -387,9 +386,7 @@ def _with_choices(declared: Mapping[str, Any], path: Path) -> dict[str, Any]:
                 remedy = f"declare it in [choices], as {choices} = [...]"
                 column = f"questions[{place}].choices"
                 message = "no such list of choices"
-                raise InputError(
-                    [Problem(str(path), message, remedy, column=column, value=choices)]
-                )
+                raise input_error(path, message, remedy, column=column, value=choices)
             question = question | {"choices": lists[choices]}
         found["questions"].append(question)
     return found
@@ -410,9 +407,8 @@ def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
         headings=MappingProxyType(table.headings),
     )
     for message, remedy, key in _contradictions(rubric):
-        raise InputError([Problem(str(path), message, remedy, column=key)])
-    if problems := list(unshowable(texts_of(declared), path, long=_LONG_TEXTS, named=_NAMED)):
-        raise InputError(problems)
+        raise input_error(path, message, remedy, column=key)
+    refuse(unshowable(texts_of(declared), path, long=_LONG_TEXTS, named=_NAMED))
     return rubric
 
 

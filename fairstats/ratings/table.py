@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.safe_names import fold_name
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
@@ -122,8 +122,7 @@ def checked_by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
                 )
             )
         columns[name] = number
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     flags = given["swapped"].map(
         lambda value: {"true": True, "false": False}.get(str(value).lower(), pd.NA)
     )
@@ -133,13 +132,11 @@ def checked_by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
         problems.append(
             Problem(path, "is unknown", remedy, row=row + 1, column="swapped", value=value)
         )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     columns["swapped"] = flags.astype("boolean")
     given = given.assign(**columns)
     checked, problems = RATINGS.check(given, path, of_row=lambda row: ("key", _key(given, row)))
-    if problems:
-        raise InputError(problems[:100])
+    refuse(problems[:100])
     return checked
 
 
@@ -158,9 +155,7 @@ def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
     for column in ("dataset", "rater_group"):
         for row in first_rows(ratings[column] == POOLED, 1):
             message, remedy = "is reserved for all groups together", "use another name"
-            raise InputError(
-                [Problem(path, message, remedy, row=row + 1, column=column, value=POOLED)]
-            )
+            raise input_error(path, message, remedy, row=row + 1, column=column, value=POOLED)
 
 
 def first_rows(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:
@@ -214,8 +209,7 @@ def checked_ratings(
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
     """Return ratings in normal form, and their rubrics by name; errors as `check_ratings`."""
     frame = ratings.reset_index(drop=True)
-    if problems := list(column_problems(frame, path)):
-        raise InputError(problems)
+    refuse(column_problems(frame, path))
     fills = {"dataset": frame["benchmark"], "rater_kind": "person", "repeat": 0}
     lacking = [name for name in RATING_COLUMNS if name not in frame]
     frame = frame.assign(**{name: fills.get(name) for name in lacking})
@@ -229,8 +223,7 @@ def checked_ratings(
         identity_problems(frame, columns, known, path),
         logic_problems(frame, columns, known, path),
     ):
-        if problems := list(found):
-            raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
+        refuse(sorted(found, key=lambda p: (p.row or 0, p.column or "")))
     is_model = frame["rater_kind"] == "model"
     frame["rater_group"] = frame["rater_group"].mask(is_model, frame["rater_id"])
     complete = _with_otherwise(frame, columns, known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_choice, check_whole
 from fairstats.inference.effect_sizes import arcsine
@@ -162,7 +162,7 @@ class CheckedTable:
 
 
 def check_table(
-    table: str | os.PathLike[str] | pd.DataFrame,
+    table: AnyPath | pd.DataFrame,
     *,
     n: int | None = None,
     columns: Mapping[str, str] | None = None,

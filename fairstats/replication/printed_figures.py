@@ -6,7 +6,6 @@ The decimals of a figure are counted in its text: ``0.840`` excludes more than `
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, keyword, refuse
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.untrusted_files import SPLIT, read_once
 from fairstats._lib.untrusted_tables import csv_header, load_csv, repeated_columns
@@ -284,7 +284,7 @@ class PrintedRow:
 
 
 def read_rows(
-    table: str | os.PathLike[str] | pd.DataFrame, *, n: int | None, columns: Mapping[str, str]
+    table: AnyPath | pd.DataFrame, *, n: int | None, columns: Mapping[str, str]
 ) -> list[PrintedRow]:
     """Read the rows of a published table, see `fairstats.check_table`.
 
@@ -300,15 +300,14 @@ def read_rows(
         row, wrong = _row(number, cells, metrics, n, name)
         rows.append(row)
         problems += wrong
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     # A column of h has one convention: if a cell has a minus sign, signs are part of the figures.
     if any("cohens_h" in row.figures and row.figures["cohens_h"].signed for row in rows):
         rows = [replace(row, signed_h=True) for row in rows]
     return rows
 
 
-def _loaded(table: str | os.PathLike[str] | pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def _loaded(table: AnyPath | pd.DataFrame) -> tuple[str, pd.DataFrame]:
     if isinstance(table, pd.DataFrame):
         name, frame = "<frame>", table
         problems = repeated_columns(map(str, frame.columns), name)
@@ -321,8 +320,7 @@ def _loaded(table: str | os.PathLike[str] | pd.DataFrame) -> tuple[str, pd.DataF
         problems = [Problem(name, "has no rows", "write one row per pair of groups")]
     if len(frame) > MAX_ROWS:
         problems = [Problem(name, f"has more than {MAX_ROWS:,} rows", SPLIT)]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return name, frame
 
 
@@ -355,8 +353,7 @@ def _metrics(
         meant = keyword("columns", {"NAME": "METRIC"})
         remedy = f"name columns {', '.join(METRICS)}, or add {meant}"
         problems.append(Problem(name, message, remedy))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return metrics
 
 

@@ -160,16 +160,7 @@ class Pair:
 class AnswerSet:
     """A model's answers to one version of a benchmark with one prompt, and the results on them.
 
-    Parameters
-    ----------
-    release : Release
-        The release with the results.
-    board : Board
-        The board of the benchmark's version and the prompt.
-    model : str
-        The model.
-    indexed : mapping, optional
-        Its estimates by attribute, pair and metric, if the whole board's were indexed.
+    `indexed` are its estimates by attribute, pair and metric, if the whole board's were indexed.
     """
 
     release: Release

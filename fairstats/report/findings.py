@@ -96,17 +96,7 @@ def lower_for(
     """State for which of two groups the judged figure is lower, and by how much.
 
     A level or score with a declared meaning is said to be higher, so the meaning can be given.
-
-    Parameters
-    ----------
-    benchmark : Benchmark
-        Names the groups and the unit.
-    attribute : str
-        The attribute of the groups.
-    groups : (str, str)
-        The two groups.
-    difference : float
-        The figure of the first group minus that of the second.
+    `difference` is the figure of the first group minus that of the second.
 
     Examples
     --------

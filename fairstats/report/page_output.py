@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairstats._lib.formatting import convert, escape_html, escape_markdown
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error
 from fairstats.release.contents import (
     DEFAULT_SITE,
     DOWNLOADS,
@@ -153,7 +154,7 @@ def collected() -> Iterator[list[str]]:
         _COLLECTED.reset(before)
 
 
-def load_release(path: str | os.PathLike[str] | None = None) -> Release:
+def load_release(path: AnyPath | None = None) -> Release:
     """Load the release that the pages report.
 
     Parameters
@@ -181,7 +182,7 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
             f"run `make demo` or `fairstats publish`, or set {RELEASE_VARIABLE} to the folder or "
             f"the name of a release"
         )
-        raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
+        raise input_error(chosen or DEFAULT_SITE, message, remedy)
     return Release(found)
 
 
@@ -495,20 +496,10 @@ def switch_rules(scope: str, name: str, attribute: str, values: Sequence[str]) -
 
 
 def filled(name: str, /, **values: Any) -> Markup:
-    """Fill a template of `fairstats/report/templates`.
+    """Fill a template of `fairstats/report/templates`, named without its suffix.
 
-    Parameters
-    ----------
-    name : str
-        The file's name without its suffix.
-    **values
-        What the template names. A text is escaped; `markupsafe.Markup`, which only this function
-        makes, is not.
-
-    Returns
-    -------
-    markupsafe.Markup
-        The fragment, which other templates can contain.
+    A text is escaped. `markupsafe.Markup`, which only this function makes, is not: templates can
+    contain filled ones.
 
     Raises
     ------

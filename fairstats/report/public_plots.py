@@ -138,7 +138,7 @@ def plot_forest(
         + p9.facet_grid("board ~ pair", scales="free_y", space="free_y")
         + p9.scale_x_continuous(
             breaks=lambda limits: list(breaks_extended(n=3)(limits)),
-            labels=_signs if directed else True,
+            labels=(lambda values: [_signed(float(one)) for one in values]) if directed else True,
         )
         + p9.scale_color_manual(
             _in_use(VERDICT_COLOURS, drawn["result"]), guide="legend" if directed else None
@@ -158,10 +158,6 @@ def _size(drawn: pd.DataFrame, *, wide: float, least: float, high: float, row: f
     rows = len(drawn[["board", "row"]].drop_duplicates())
     width = 2.4 + wide * drawn["pair"].nunique() + 1.4 * (drawn["board"].nunique() > 1)
     return _public_theme(max(width, least), high + row * rows)
-
-
-def _signs(values: Sequence[float] | Sequence[str]) -> list[str]:
-    return [_signed(float(value)) for value in values]
 
 
 def plot_outcomes(counts: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> ggplot:

@@ -103,25 +103,10 @@ def render(
     renderer: Renderer = "auto",
     watch: Watch = unwatched,
 ) -> str:
-    """Draw the site and the PDF of a release.
+    """Draw the site and the PDF of a release; return the renderer with its version.
 
-    Parameters
-    ----------
-    release : Release
-        A folder with estimates, manifest and benchmarks.
-    site : Path
-        The folder for the HTML pages.
-    pdf : Path
-        The file for the PDF.
-    renderer : {"auto", "quarto", "builtin"}
-        ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer.
-    watch : callable, optional
-        Told of the pages that are drawn.
-
-    Returns
-    -------
-    str
-        The renderer of the pages, with its version.
+    ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer. `watch` is
+    told of the pages that are drawn.
 
     Raises
     ------
@@ -227,26 +212,7 @@ def render_builtin(
     pdf: Path,
     watch: Watch = unwatched,
 ) -> str:
-    """Draw a staged project.
-
-    Parameters
-    ----------
-    release : Release
-        The release that the pages report.
-    project : Path
-        The folder that `fairstats.report.site_pages.stage` made.
-    pages : sequence of str
-        The pages of the site.
-    site, pdf : Path
-        Where to.
-    watch : callable, optional
-        As in `render`.
-
-    Returns
-    -------
-    str
-        The renderer and its parts with their versions.
-    """
+    """Draw the pages that `fairstats.report.site_pages.stage` put into a folder, as `render`."""
     import pypandoc
 
     # Cells run in the folder of their page.
@@ -294,17 +260,7 @@ def _pool(pages: int) -> AbstractContextManager[Executor]:
 def render_document(release: Release, project: Path, page: str, *, out: Path) -> None:
     """Draw one page of a staged project as a self-contained file.
 
-    Parameters
-    ----------
-    release : Release
-        The release that the page reports.
-    project : Path
-        The folder that `fairstats.report.site_pages.stage` made.
-    page : str
-        The page, below `project`.
-    out : Path
-        The file to write. Its suffix sets the format: ``.pdf``, or ``.html`` with style sheet and
-        drawings in the file.
+    The suffix of `out` sets the format: ``.pdf``, or ``.html`` with style sheet and drawings in it.
     """
     project, out = project.resolve(), out.resolve()
     document = _read(project / page, "typst" if out.suffix == ".pdf" else "html")
@@ -437,22 +393,10 @@ def html_page(
     options: Sequence[str] = (),
     dialect: str = "markdown",
 ) -> str:
-    """Return a page of the template, as HTML.
+    """Return a page as HTML, from a template whose values are in YAML files (`metadata`).
 
-    Parameters
-    ----------
-    markdown : str
-        The page, in the dialect that pandoc calls `dialect`.
-    template : Path
-        The template of the pages, ``reports/template.html``.
-    style : str
-        The address of the style sheet.
-    metadata : sequence of Path
-        YAML files with the values of the template.
-    options : sequence of str
-        Other options of pandoc.
-    dialect : str
-        ``markdown`` for pages of a release, ``gfm`` for documents that GitHub shows too.
+    `style` is the address of the style sheet. Pandoc's `dialect` is ``markdown`` for pages of a
+    release, and ``gfm`` for documents that GitHub shows too.
     """
     arguments = [
         "--standalone",
@@ -517,81 +461,6 @@ def _write_pdf(page: _Page, markdown: str, project: Path, pdf: Path) -> None:
         typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)
 
 
-def draw_document(
-    release: Release,
-    project: Path,
-    page: str,
-    body: str,
-    *,
-    title: str,
-    to: Literal["pdf", "html"],
-    target: Path,
-    headline: bool = False,
-    keywords: str = "",
-    conditions: Mapping[str, bool] | None = None,
-    finish: Callable[[bytes], bytes] = bytes,
-) -> None:
-    """Draw a separate page, and write it whole or not at all.
-
-    Parameters
-    ----------
-    release : Release
-        The release that it reports.
-    project : Path
-        A folder with the pages, see `fairstats.report.site_pages.copy_pages`.
-    page : str
-        The page's name in that folder and in the style sheet.
-    body : str
-        The page without its header; `fairstats.report.site_pages.with_page_texts` fills it.
-    title : str
-        Plain text.
-    to : {"pdf", "html"}
-        A typeset PDF, or one HTML file.
-    target : Path
-        The file to write.
-    headline : bool
-        Whether the page shows its title itself.
-    keywords : str
-        The keywords of a PDF.
-    conditions : mapping of str to bool, optional
-        What its conditional content depends on, see
-        `fairstats.report.site_pages.benchmark_conditions`.
-    finish : callable
-        Makes the content of the file from the drawn one, e.g. signs it.
-
-    Raises
-    ------
-    PageError
-        If it cannot be drawn. Then no file is written.
-    """
-    typeset = to == "pdf"
-    if (own := release.path / OWN_PAGES / SETTINGS).is_file():
-        shutil.copyfile(own, project / SETTINGS)
-    # A document is one file, without the logo.
-    frame = {k: v for k, v in read_settings(project).metadata.items() if k != "logo"}
-    metadata: dict[str, Any] = {
-        "title": escape_markdown(with_breaks(title) if typeset else title),
-        "root": "../",
-        "page": page,
-        "has": dict(conditions or {}),
-        "frame": frame,
-    }
-    if headline:
-        metadata["headline"] = True
-    if typeset and keywords:
-        # As code of typst, because pandoc would format text.
-        metadata["keywords"] = f"`{json.dumps(keywords)}`{{=typst}}"
-    # A value of JSON is one of YAML.
-    lines = (f"{key}: {json.dumps(v, ensure_ascii=False)}\n" for key, v in metadata.items())
-    text = f"---\n{''.join(lines)}---\n{with_page_texts(body, project)}"
-    source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
-    (project / source).write_text(text, encoding="utf-8")
-    render_document(release, project, source, out=drawn)
-    content = finish(drawn.read_bytes())
-    with whole_file(target) as building:
-        building.write_bytes(content)
-
-
 def write_tables(
     folder: Path,
     tables: Mapping[str, pd.DataFrame],
@@ -601,23 +470,7 @@ def write_tables(
     sources: Iterable[Path],
     **facts: Any,
 ) -> Release:
-    """Write what a report reads, as a release without a site.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder to write.
-    tables : mapping of str to pandas.DataFrame
-        The tables, by name.
-    title : str
-        Plain text.
-    alpha : float
-        1 − confidence level.
-    sources : iterable of Path
-        The files that the tables are made from.
-    **facts
-        Other entries of the manifest.
-    """
+    """Write what a report reads, as a release without a site; `facts` go into its manifest."""
     for name, table in tables.items():
         write_parquet(table, folder / DOWNLOADS / f"{name}.parquet")
     manifest = {
@@ -640,18 +493,61 @@ def draw_report(
     title: str,
     to: Literal["html", "pdf"],
     target: Path,
-    **options: Any,
+    headline: bool = False,
+    keywords: str = "",
+    conditions: Mapping[str, bool] | None = None,
+    finish: Callable[[bytes], bytes] = bytes,
 ) -> None:
-    """Draw the report ``reports/_<page>_report.qmd``.
+    """Draw the report ``reports/_<page>_report.qmd``, and write it whole or not at all.
 
-    `values` replace ``{{name}}`` in its cells; the other options are those of `draw_document`.
+    Parameters
+    ----------
+    release : Release
+        The release that it reports.
+    page : str
+        The page's name in the folder of pages and in the style sheet.
+    values : mapping of str to str, optional
+        They replace ``{{name}}`` in its cells.
+    title, to, target, keywords
+        The title in plain text, the format, the file, and the keywords of a PDF.
+    headline : bool
+        Whether the page shows its title itself.
+    conditions : mapping of str to bool, optional
+        What its conditional content depends on, see
+        `fairstats.report.site_pages.benchmark_conditions`.
+    finish : callable
+        Makes the content of the file from the drawn one, e.g. signs it.
     """
     with temporary_folder("report") as project:
         copy_pages(project)
+        if (own := release.path / OWN_PAGES / SETTINGS).is_file():
+            shutil.copyfile(own, project / SETTINGS)
+        # A document is one file, without the logo.
+        frame = {k: v for k, v in read_settings(project).metadata.items() if k != "logo"}
+        metadata: dict[str, Any] = {
+            "title": escape_markdown(with_breaks(title) if to == "pdf" else title),
+            "root": "../",
+            "page": page,
+            "has": dict(conditions or {}),
+            "frame": frame,
+        }
+        if headline:
+            metadata["headline"] = True
+        if to == "pdf" and keywords:
+            # As code of typst, because pandoc would format text.
+            metadata["keywords"] = f"`{json.dumps(keywords)}`{{=typst}}"
         body = (project / "reports" / f"_{page}_report.qmd").read_text(encoding="utf-8")
         for key, value in (values or {}).items():
             body = body.replace(f"{{{{{key}}}}}", value)
-        draw_document(release, project, page, body, title=title, to=to, target=target, **options)
+        # A value of JSON is one of YAML.
+        lines = (f"{key}: {json.dumps(v, ensure_ascii=False)}\n" for key, v in metadata.items())
+        text = f"---\n{''.join(lines)}---\n{with_page_texts(body, project)}"
+        source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
+        (project / source).write_text(text, encoding="utf-8")
+        render_document(release, project, source, out=drawn)
+        content = finish(drawn.read_bytes())
+    with whole_file(target) as building:
+        building.write_bytes(content)
 
 
 def show_head(release: Release) -> None:

@@ -175,21 +175,10 @@ def nothing_missing(rows: pd.DataFrame) -> bool:
 def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str) -> GT:
     """Show other methods' intervals, or adjusted p-values, with one row per pair.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `fairstats.estimates.specifications.sensitivity_of`; rows of other aspects are ignored.
-    release : Release
-        Names the benchmarks' attributes.
-    aspect : {"interval", "test"}
-        The choice to vary.
-    name : str
-        The table's id, unique on the page.
-
-    Notes
-    -----
-    The published choice comes first. A cell is marked if its choice would change the verdict. A
-    cell is empty if its method has no version for the answers of a pair (they are clustered).
+    `rows` are from `fairstats.estimates.specifications.sensitivity_of`; those of other aspects are
+    ignored. The published choice comes first. A cell is marked if its choice would change the
+    verdict. It is empty if its method has no version for the answers of a pair (they are
+    clustered).
     """
     rows = rows[rows["aspect"] == aspect]
     every = INTERVALS if aspect == INTERVAL else TESTS

@@ -13,7 +13,7 @@ from typing import Any
 
 from fairstats._lib.formatting import escape_markdown, quoted
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats.answers.strategies import read_strategy
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, KINDS, LEVEL
@@ -137,19 +137,9 @@ def conditions(release: Release) -> dict[str, bool]:
 
 
 def stage(release: Release, project: Path) -> list[str]:
-    """Make a project folder with everything that a renderer needs for a release.
+    """Fill an empty project folder with all that a renderer needs; return the pages of the site.
 
-    Parameters
-    ----------
-    release : Release
-        The release to draw, with what its publisher changed in its pages.
-    project : Path
-        An empty folder.
-
-    Returns
-    -------
-    list of str
-        The pages of the site, as paths below `project`.
+    It contains what the publisher of the release changed in its pages.
 
     Raises
     ------
@@ -191,7 +181,7 @@ def write_built_in(folder: Path) -> list[str]:
         If the folder has files.
     """
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise InputError([Problem(str(folder), "is not empty", "choose a new folder")])
+        raise input_error(folder, "is not empty", "choose a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     copy_pages(folder)
     # Those of documents, which are not part of a site.
@@ -202,21 +192,9 @@ def write_built_in(folder: Path) -> list[str]:
 
 
 def prepare(project: Path, release: Release, *, preview: bool = False) -> list[str]:
-    """Write the navigation, the models' pages and the page of the PDF into a project folder.
+    """Write navigation, models' pages and the PDF's page into a project folder; return all pages.
 
-    Parameters
-    ----------
-    project : Path
-        The folder.
-    release : Release
-        The release to draw.
-    preview : bool
-        Whether pages allow the script with which Quarto's preview reloads them.
-
-    Returns
-    -------
-    list of str
-        All pages of the site.
+    With `preview`, pages allow the script with which Quarto's preview reloads them.
 
     Raises
     ------

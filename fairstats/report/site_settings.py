@@ -22,7 +22,7 @@ from pydantic import Field
 
 from fairstats._lib.formatting import convert, escape_markdown
 from fairstats._lib.installation import resource
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, collected, input_error, refuse
 from fairstats._lib.toml_files import Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import read_once, read_text, refuse_links
 from fairstats.release.contents import Release
@@ -169,8 +169,7 @@ def read_settings(folder: Path) -> SiteSettings:
     if not path.is_file():
         return SiteSettings()
     settings = parse(SiteSettings, read_toml(path), path, example=f"docs/site.md, {SETTINGS}")
-    if problems := list(_contrast_problems(str(path), settings)):
-        raise InputError(problems)
+    refuse(_contrast_problems(str(path), settings))
     return settings
 
 
@@ -210,7 +209,7 @@ def read_pages(folder: Path) -> OwnPages:
     """
     if not folder.is_dir():
         remedy = "give a folder; `fairstats site pages` writes one"
-        raise InputError([Problem(str(folder), "is not a folder", remedy)])
+        raise input_error(folder, "is not a folder", remedy)
     folders = [folder / "reports", folder / NOTES]
     paths = [*(folder / name for name in (SETTINGS, "index.qmd", "_quarto.yml")), *folders]
     paths = [path for path in paths if path.is_symlink() or path.exists()]
@@ -221,27 +220,22 @@ def read_pages(folder: Path) -> OwnPages:
     refuse_links(paths)
     if len(paths) > _MOST_FILES:
         message = f"has {len(paths)} files; the limit is {_MOST_FILES}"
-        raise InputError([Problem(str(folder), message, "remove files that are not shown")])
+        raise input_error(folder, message, "remove files that are not shown")
     files: dict[str, bytes] = {}
     problems: list[Problem] = []
     for path in paths:
         name = path.relative_to(folder).as_posix()
-        try:
+        with collected(problems):
             limit = _LARGEST_IMAGE if _IMAGE_NAME.fullmatch(path.name) else _LARGEST_PAGE
             content = read_once(path, limit).content
             if content != _built_in(name):
                 problems += _file_problems(path, name, content)
                 files[name] = content
-        except InputError as error:
-            problems += error.problems
     settings = SiteSettings()
-    try:
+    with collected(problems):
         settings = read_settings(folder)
         problems += _missing(folder, settings, files)
-    except InputError as error:
-        problems += error.problems
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return OwnPages(settings, files)
 
 
@@ -441,7 +435,7 @@ def _image_problems(path: Path, content: bytes) -> Iterator[Problem]:
     parser = expat.ParserCreate(namespace_separator=" ")
 
     def refuse(what: str) -> None:
-        raise InputError([Problem(str(path), f"contains {what}", _PLAIN_SVG)])
+        raise input_error(path, f"contains {what}", _PLAIN_SVG)
 
     def opened(name: str, attributes: dict[str, str]) -> None:
         space, _, tag = name.rpartition(" ")

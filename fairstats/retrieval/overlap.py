@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import Estimate
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.answers.schema import KEY_COLUMNS
@@ -203,10 +203,9 @@ def _depths(lists: Lists, top_k: Iterable[int] | None) -> list[int]:
     asked = sorted({check_whole("top_k", k, example=10) for k in listed})
     if asked[-1] > lists.depth:
         message = f"the lists of {lists.retriever} end at rank {lists.depth}"
-        problem = Problem(
+        raise input_error(
             "top_k", message, "use fewer ranks, or retrieve more snippets", value=str(asked[-1])
         )
-        raise InputError([problem])
     return asked
 
 
@@ -359,13 +358,12 @@ def text_overlap(
     alpha = check_alpha(alpha)
     if "answer_raw" not in answers:
         remedy = "collect the answers with their replies"
-        problem = Problem(
+        raise input_error(
             "<answers>", "the answers contain no replies", remedy, column="answer_raw"
         )
-        raise InputError([problem])
     if answers.duplicated(list(KEY_COLUMNS)).any():
         message, remedy = "an answer appears more than once", "delete one"
-        raise InputError([Problem("<answers>", message, remedy)])
+        raise input_error("<answers>", message, remedy)
     known = open_answers(answers, benchmarks).benchmarks
     words = _words(answers["answer_raw"])
     rows = [

@@ -8,7 +8,6 @@ up to rank 20 contains the retrievals of every smaller k.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.table_schemas import (
     NAME,
     SHA256_TEXT,
@@ -110,29 +110,21 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
     unknown = [c for c in frame.columns if c not in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS)]
     if wrong or unknown or frame.columns.has_duplicates:
         named = ", ".join(sorted(map(str, [*wrong, *unknown]))) or "repeated"
-        problem = Problem(path, "is not a retrievals table", _REMEDY, column=named)
-        raise InputError([problem])
+        raise input_error(path, "is not a retrievals table", _REMEDY, column=named)
     if frame.empty:
-        raise InputError([Problem(path, "the table has no rows", _REMEDY)])
+        raise input_error(path, "the table has no rows", _REMEDY)
     # The schema would truncate them to whole numbers.
     rank = pd.to_numeric(frame["rank"], errors="coerce")
-    if len(parts := frame["rank"][rank.notna() & (rank != rank.round())].head(20)):
-        message, remedy = "must be a whole number", "number the snippets of a list from 1"
-        raise InputError(
-            [
-                Problem(
-                    path, message, remedy, row=int(row) + 1, column="rank", value=str(value)[:200]
-                )
-                for row, value in parts.items()
-            ]
-        )
+    message, remedy = "must be a whole number", "number the snippets of a list from 1"
+    refuse(
+        Problem(path, message, remedy, row=int(row) + 1, column="rank", value=str(value)[:200])
+        for row, value in frame["rank"][rank.notna() & (rank != rank.round())].head(20).items()
+    )
     checked, problems = RETRIEVALS.check(frame, path)
-    if problems:
-        raise InputError([replace(problem, remedy=_REMEDY) for problem in problems[:20]])
+    refuse(replace(problem, remedy=_REMEDY) for problem in problems[:20])
     columns = [c for c in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS) if c in checked]
     checked = checked[columns].sort_values(list(RETRIEVAL_KEY), ignore_index=True)
-    if problems := [*_list_problems(checked, path), *_corpus_problems(checked, path)]:
-        raise InputError(problems)
+    refuse([*_list_problems(checked, path), *_corpus_problems(checked, path)])
     return checked
 
 
@@ -204,9 +196,7 @@ def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
     return problems
 
 
-def retrieval_files(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> list[Path]:
+def retrieval_files(source: Paths) -> list[Path]:
     """Return the retrievals files among these paths and inside folders, each once.
 
     Examples
@@ -217,9 +207,7 @@ def retrieval_files(
     return files_ending(source, RETRIEVALS_SUFFIX)
 
 
-def read_retrievals(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> pd.DataFrame:
+def read_retrievals(source: Paths) -> pd.DataFrame:
     """Read retrievals from files written by ``fairstats rag retrieve``.
 
     Parameters
@@ -237,20 +225,17 @@ def read_retrievals(
     InputError
         If a file cannot be read, or its rows, or all files together, violate the schema.
     """
-    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    given = each_path(source)
     paths, read = [Path(path) for path in given], already_read(given)
     frames = []
     for path in paths:
         if path.is_dir():
             there = ", ".join(file.name for file in sorted(path.glob(f"*{RETRIEVALS_SUFFIX}"))[:5])
-            problem = Problem(
-                str(path), "is a folder", f"give a file in it: {there or 'no such file'}"
-            )
-            raise InputError([problem])
+            raise input_error(path, "is a folder", f"give a file in it: {there or 'no such file'}")
         if not path.name.endswith(RETRIEVALS_SUFFIX):
             message = f"is not a file of retrievals (its name must end in {RETRIEVALS_SUFFIX})"
             remedy = "create one with `fairstats rag retrieve`"
-            raise InputError([Problem(str(path), message, remedy)])
+            raise input_error(path, message, remedy)
         frames.append(check_retrievals(load_parquet(read.get(path, path)), path=str(path)))
     if len(frames) == 1:
         return frames[0]
@@ -259,7 +244,7 @@ def read_retrievals(
     return check_retrievals(together, path=str(paths[-1]))
 
 
-def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+def write_retrievals(retrievals: pd.DataFrame, path: AnyPath) -> Path:
     """Write checked retrievals as one parquet file, by renaming a temporary file.
 
     Raises
@@ -269,13 +254,7 @@ def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> 
     """
     path = Path(path)
     if not path.name.endswith(RETRIEVALS_SUFFIX):
-        raise InputError(
-            [
-                Problem(
-                    str(path),
-                    "is not a valid name for retrievals",
-                    f"end the name in {RETRIEVALS_SUFFIX}",
-                )
-            ]
+        raise input_error(
+            path, "is not a valid name for retrievals", f"end the name in {RETRIEVALS_SUFFIX}"
         )
     return write_parquet(check_retrievals(retrievals, path=str(path)), path)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, refuse
 from fairstats.answers.strategies import Strategy, read_strategy
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
@@ -101,8 +101,7 @@ def open_retrievals(
         return []
     checked = check_retrievals(retrievals)
     known = load_benchmarks(checked["benchmark"].unique().tolist(), benchmarks)
-    if problems := list(_undeclared(checked, known)):
-        raise InputError(problems)
+    refuse(_undeclared(checked, known))
     opened = []
     for key, rows in checked.groupby(list(RETRIEVER_COLUMNS), sort=True):
         name, version, retriever = map(str, key)
@@ -218,5 +217,4 @@ def _asked_otherwise(
 
 def refuse_lacking(answers: pd.DataFrame, opened: Iterable[Lists]) -> None:
     """Raise `InputError` with the `strategy_problems`, if there are any."""
-    if problems := strategy_problems(answers, opened):
-        raise InputError(problems)
+    refuse(strategy_problems(answers, opened))

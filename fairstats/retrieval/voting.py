@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, input_error
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.schema import REQUIRED_COLUMNS
@@ -211,7 +211,7 @@ def vote_counts(
 
 def _nothing_to_vote_on() -> InputError:
     remedy = "give answers to demographic variants that are not votes themselves"
-    return InputError([Problem("<answers>", "there are no answers to vote on", remedy)])
+    return input_error("<answers>", "there are no answers to vote on", remedy)
 
 
 def _with_votes(single: pd.DataFrame, votes: pd.DataFrame, collector: str) -> pd.DataFrame:
@@ -489,7 +489,7 @@ def majority_answer(
     if "answer_raw" not in answers:
         message = "the answers contain no replies"
         remedy = "vote on letters, or collect the answers with their replies"
-        raise InputError([Problem("<answers>", message, remedy, column="answer_raw")])
+        raise input_error("<answers>", message, remedy, column="answer_raw")
     names = answers["strategy"].astype("str")
     voted = names.isin(votes_among(names.unique()))
     rows = answers[(answers["attribute"] != BASELINE) & ~voted]

@@ -21,8 +21,6 @@ from fairstats.benchmarks.vignette_items import load_items
 from fairstats.comparisons.successors import predecessors
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 
-#: Codes of cells without a letter. Codes from 0 are positions in ``Benchmark.options``.
-NO_ANSWER, NO_ROW = MISSING, NOT_ASKED
 #: The most items of a panel. More are screened in parts: the shares of all letters of an item, by
 #: model, would fill the memory.
 PART_ITEMS = 2**14
@@ -42,7 +40,7 @@ class Sheet:
     model, strategy, sample
         Its key in the answers table.
     letters : ndarray of int, shape (items, variants)
-        The position of each answer among the options, or among all scores; `NO_ANSWER` or `NO_ROW`.
+        The place of each answer among the options, or among all scores; `MISSING` or `NOT_ASKED`.
         In memory, the items of a variant are side by side: sums by item are then fast.
     """
 
@@ -64,7 +62,7 @@ class Sheet:
     @cached_property
     def asked(self) -> Bools:
         """Return which variants have a row for any item."""
-        return np.asarray((self.letters != NO_ROW).any(axis=0))
+        return np.asarray((self.letters != NOT_ASKED).any(axis=0))
 
     @cached_property
     def answered(self) -> Bools:
@@ -339,16 +337,9 @@ def read_panels(
 ) -> Iterator[Iterator[Panel]]:
     """Yield the panels of each benchmark version among the answers, in order.
 
-    A version has one panel, or one for every `PART_ITEMS` items, in the benchmark's order.
-
-    Parameters
-    ----------
-    opened : OpenAnswers
-        The answers to screen.
-    against : OpenAnswers or None
-        Answers from which to estimate the usual ones; by default those to screen.
-    successors : mapping of str to str, optional
-        The older model of each newer one, as declared.
+    A version has one panel, or one for every `PART_ITEMS` items, in the benchmark's order. The
+    usual answers are estimated from those `against`, or by default from those to screen.
+    `successors` names the older model of each newer one, as declared.
     """
     older = {fold_name(one): fold_name(before) for one, before in (successors or {}).items()}
     # The first model of each newer one's line; in a circle, as in a forged manifest, another one.
@@ -445,7 +436,7 @@ def _sheets(
     grid, place = grid.rows(here), place[here] - start
     code = np.int8 if len(options) < 127 else np.int32
     # Without an answer, and not asked, count from the end.
-    letters_of = np.array([*(options[name] for name in grid.options), NO_ROW, NO_ANSWER], code)
+    letters_of = np.array([*(options[name] for name in grid.options), NOT_ASKED, MISSING], code)
     shape = (len(layout.items), len(layout.benchmark.variants))
     for unit in np.unique(grid.unit).tolist():
         own, at = grid.of_unit(unit), place[grid.span(unit)]
@@ -453,6 +444,6 @@ def _sheets(
         asked = own.answers != NOT_ASKED
         for sample in np.unique(own.numbers[asked]).tolist():
             row, variant, turn = np.nonzero(asked & (own.numbers == sample))
-            letters = np.full(shape, NO_ROW, dtype=code, order="F")
+            letters = np.full(shape, NOT_ASKED, dtype=code, order="F")
             letters[at[row], variant] = letters_of[own.answers[row, variant, turn]]
             yield Sheet(str(model), str(strategy), sample, letters)

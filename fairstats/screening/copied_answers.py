@@ -348,14 +348,8 @@ def overlap(
 ) -> Overlap:
     """Count repeated unexpected answers in both directions.
 
-    Parameters
-    ----------
-    one, two : Sheet
-        The sheets.
-    usual : Popularity
-        The answers of models other than these two.
-    habits : (ndarray, ndarray), each of shape (options,)
-        The weight of each letter for each sheet.
+    `usual` has the answers of other models than these two, and `habits` the weight of each letter
+    for each sheet.
 
     Notes
     -----

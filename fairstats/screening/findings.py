@@ -116,25 +116,11 @@ def separation(
     limit: float,
     below: bool = False,
 ) -> tuple[float, float]:
-    """Return the area under the ROC curve, and the p-value of the limit.
+    """Return the area under the ROC curve, and its one-sided p-value by a normal approximation.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (items, variants)
-        The numbers; NaN is left out.
-    marked : ndarray of bool, shape (items, variants)
-        Whether a cell is of the kind that should have the higher scores. There must be some of both
-        kinds.
-    limit : float
-        The null hypothesis.
-    below : bool
-        Whether to test for an area below the limit; by default above.
-
-    Returns
-    -------
-    (float, float)
-        The probability that a marked cell has a higher score than another (ties count 1/2), and the
-        one-sided p-value by the normal approximation.
+    The area is the probability that a marked cell, of (items, variants), has a higher score than
+    another; ties count 1/2, and NaN is left out. There must be cells of both kinds. The test is for
+    an area above the limit, or `below` it.
 
     References
     ----------

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import NO_ANSWER, Bools, Layout, Panel, Popularity, Sheet
+from fairstats.counts.grid import MISSING
+from fairstats.screening.answer_sheets import Bools, Layout, Panel, Popularity, Sheet
 from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -283,7 +284,7 @@ def _without_doubtful(sheet: Sheet, panel: Panel) -> Sheet:
     if not doubtful.any():
         # What other checks computed from the sheet serves here too.
         return sheet
-    kept = np.where(doubtful[:, None], NO_ANSWER, sheet.letters)
+    kept = np.where(doubtful[:, None], MISSING, sheet.letters)
     return replace(sheet, letters=kept.astype(sheet.letters.dtype))
 
 

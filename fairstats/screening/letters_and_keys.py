@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.value_from_reply import read_reply
@@ -276,7 +276,7 @@ def read_marks(answers: pd.DataFrame) -> pd.Series | None:
     wrong = given.index[marks.isna() & given.notna()]
     if len(wrong):
         row = int(wrong[0])
-        problem = Problem(
+        raise input_error(
             "<frame>",
             "must be true or false",
             "correct it, or drop the column",
@@ -284,7 +284,6 @@ def read_marks(answers: pd.DataFrame) -> pd.Series | None:
             column=MARK_COLUMN,
             value=str(given[row])[:80],
         )
-        raise InputError([problem])
     return marks.astype("float64")
 
 

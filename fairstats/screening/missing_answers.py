@@ -9,9 +9,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from fairstats.counts.grid import NOT_ASKED
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.screening.answer_sheets import NO_ROW, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Layout, Panel, Sheet
 from fairstats.screening.findings import (
     LOOK_LEVEL,
     Finding,
@@ -62,7 +63,7 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
 
 def check_rows(sheet: Sheet, panel: Panel) -> Finding:
     """Count the variants without a row, except variants that no item has a row for."""
-    missing = sheet.letters[:, sheet.asked] == NO_ROW
+    missing = sheet.letters[:, sheet.asked] == NOT_ASKED
     n = int(missing.sum())
     note = f"{n:,} of {missing.size:,} variants have no row."
     flag: Flag = "look" if n else "ok"

@@ -87,11 +87,7 @@ _LETTER_CHECKS: _Checks = (
 )
 #: Those for other kinds of answers. The rest needs a key, or the assumption that honest models give
 #: similar answers: one that is stricter than others, or says no to all, would be accused.
-_OTHER_CHECKS: _Checks = (
-    check_missing_by_group,
-    check_rows,
-    check_resubmission,
-)
+_OTHER_CHECKS: _Checks = (check_missing_by_group, check_rows, check_resubmission)
 
 
 def checks_of(layout: Layout) -> _Checks:
@@ -413,18 +409,9 @@ def _figure(value: object) -> str:
 
 
 def write_screening(screening: Screening, folder: Path) -> list[Path]:
-    """Write ``screening.csv``, ``screening.json`` and ``screening.md``, each completely or not.
+    """Write ``screening.csv``, ``.json`` and ``.md``, each completely or not; return their paths.
 
-    Parameters
-    ----------
-    screening : Screening
-        The results.
-    folder : path
-        The folder; created if it does not exist. Earlier files of these names are replaced.
-
-    Returns
-    -------
-    list of pathlib.Path
+    Earlier files of these names are replaced.
     """
     table = screening.to_frame()
     texts = {"csv": table_csv(table), "json": table_json(table), "md": markdown(table)}

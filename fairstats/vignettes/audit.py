@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import input_error, refuse, wrong
 from fairstats.answers.benchmark_checks import validate_files
 from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.answers.files import read_answers
@@ -61,7 +61,7 @@ class Audit:
 
 def audit_vignettes(
     vignettes: Vignettes,
-    answers: Iterable[str | os.PathLike[str]] = (),
+    answers: Iterable[AnyPath] = (),
     *,
     benchmark_version: str | None = None,
     alpha: float = 0.05,
@@ -195,18 +195,17 @@ def _version(benchmark: Benchmark, given: str | None) -> str:
     return given
 
 
-def _answers(paths: Sequence[str | os.PathLike[str]], benchmark: Benchmark) -> pd.DataFrame | None:
+def _answers(paths: Sequence[AnyPath], benchmark: Benchmark) -> pd.DataFrame | None:
     """Return the answers to the benchmark in these files."""
     if not paths:
         return None
     known = {benchmark.name: benchmark}
-    if problems := validate_files(paths, benchmarks=known):
-        raise InputError(problems)
+    refuse(validate_files(paths, benchmarks=known))
     answers = read_answers(paths)
     own = answers[answers["benchmark"] == benchmark.name].reset_index(drop=True)
     if own.empty:
         named = ", ".join(sorted(map(str, answers["benchmark"].unique())))
         message, remedy = f"contain no answers to {benchmark.name}", "give answers to it"
         where = ", ".join(map(str, paths))
-        raise InputError([Problem(where, message, remedy, column="benchmark", value=named)])
+        raise input_error(where, message, remedy, column="benchmark", value=named)
     return own

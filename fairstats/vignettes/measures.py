@@ -5,7 +5,6 @@ Findings are estimated from them. A release can contain them even if the text ma
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.paths import Paths, each_path
+from fairstats._lib.problems import Problem, input_error, printable, refuse
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import MEASURES_SUFFIX, files_ending, load_table, write_parquet
 
@@ -64,9 +64,7 @@ def no_measures() -> pd.DataFrame:
     return measures_frame(())
 
 
-def read_measures(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> pd.DataFrame:
+def read_measures(source: Paths) -> pd.DataFrame:
     """Read measures from files, or from the files ``*.measures.parquet`` in folders.
 
     Raises
@@ -74,7 +72,7 @@ def read_measures(
     InputError
         If a file cannot be read or fails `check_measures`, or a measure is in two files.
     """
-    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    given = each_path(source)
     files, read = files_ending(given, MEASURES_SUFFIX), already_read(given)
     tables = [check_measures(load_table(read.get(f, f)), path=str(f)) for f in files]
     if not tables:
@@ -101,10 +99,10 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     if list(measures.columns) != list(MEASURE_COLUMNS):
         found = ", ".join(map(str, measures.columns))[:_LONGEST]
         message = "does not have the columns of a table of measures"
-        raise InputError([Problem(path, message, _REMEDY, value=printable(found))])
+        raise input_error(path, message, _REMEDY, value=printable(found))
     problems: list[Problem] = []
 
-    def refuse(column: str, wrong: npt.ArrayLike, message: str) -> None:
+    def report(column: str, wrong: npt.ArrayLike, message: str) -> None:
         for row in np.flatnonzero(wrong)[:10].tolist():
             value = printable(str(measures[column].iloc[row])[:80])
             problems.append(
@@ -113,28 +111,26 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
 
     for column in MEASURE_COLUMNS[:-1]:
         message = f"must be printable text of at most {_LONGEST} characters"
-        refuse(column, _faulty(measures[column], column in _EMPTY), message)
+        report(column, _faulty(measures[column], column in _EMPTY), message)
     numbers = pd.to_numeric(measures["value"], errors="coerce").to_numpy(dtype=float)
     # Some measures are undefined for some variants: those are NaN.
     wrong = np.isinf(numbers) | (np.isnan(numbers) & measures["value"].notna().to_numpy())
-    refuse("value", wrong, "must be a finite number")
-    if problems:
-        raise InputError(problems)
+    report("value", wrong, "must be a finite number")
+    refuse(problems)
     table = measures.astype(_DTYPES)
     of_option = table["option"] != NO_OPTION
     wrong = np.where(of_option, ~table["role"].isin([KEY, DISTRACTOR]), table["role"] != NO_OPTION)
-    refuse("role", wrong, "does not fit the option")
+    report("role", wrong, "does not fit the option")
     share = table["measure"].isin(_SHARES) & table["value"].notna()
     wrong = share & ~table["value"].between(-_ROUNDING, 1 + _ROUNDING)
-    refuse("value", wrong, "must be a share from 0 to 1")
+    report("value", wrong, "must be a share from 0 to 1")
     names = [name for name in MEASURE_COLUMNS if name not in ("role", "value")]
     for row in np.flatnonzero(table.duplicated(names))[:10].tolist():
         one = table.iloc[row]
         said = f"{one['item_id']}, {one['group']}, {one['measure']}"
         remedy = "give only one file of it"
         problems.append(Problem(path, "is measured twice", remedy, row=row + 1, value=said))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return table.sort_values(names, ignore_index=True)
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.counts.grid import MISSING
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.answer_sheets import NO_ANSWER, Codes, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import Flag
 from fairstats.screening.screen import checks_of
 
@@ -120,7 +121,7 @@ def draw_letters(
         taste += habit
     letters = np.where(correct, items.layout.key[:, None], taste.argmax(axis=2)).astype(np.int8)
     refuses = rng.random((n, variants)) < 2 * missing / (1 + np.exp(-items.difficulty))
-    return np.where(refuses, np.int8(NO_ANSWER), letters)
+    return np.where(refuses, np.int8(MISSING), letters)
 
 
 def boards(

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from fairstats.screening.answer_sheets import NO_ANSWER, Layout, Panel, Popularity, Sheet
+from fairstats.counts.grid import MISSING
+from fairstats.screening.answer_sheets import Layout, Panel, Popularity, Sheet
 from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
 from fairstats.screening.difficulty import _LOGITS, _ability, expected_correct
 from fairstats.screening.findings import Finding, p_above_zero, separation
@@ -266,7 +267,7 @@ def test_item_without_answers_changes_nothing(layout):
     key = np.append(layout.key, 0).astype(np.int8)
     longer = Layout(layout.benchmark, "1", (*layout.items, "i12"), key)
     one = sheet(layout, "one")
-    letters = np.pad(one.letters, ((0, 1), (0, 0)), constant_values=NO_ANSWER)
+    letters = np.pad(one.letters, ((0, 1), (0, 0)), constant_values=MISSING)
     found = check_letters(Sheet("one", "plain", 0, letters), Panel(longer, (), ()))
     assert found == check_letters(one, Panel(layout, (), ()))
 

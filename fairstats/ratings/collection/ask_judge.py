@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,10 +12,10 @@ from typing import Any, Literal, Unpack, get_args
 
 import pandas as pd
 
+from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import (
-    InputError,
-    Problem,
     check_numbers,
+    input_error,
     keyword,
     parameter,
     path_in,
@@ -56,13 +55,13 @@ class _Asked:
 
 
 def ask(
-    items: str | os.PathLike[str] | None = None,
-    rubric: str | os.PathLike[str] | Rubric | None = None,
+    items: AnyPath | None = None,
+    rubric: AnyPath | Rubric | None = None,
     *,
     model: str,
     connect: Connect,
     out: Path,
-    assignment: str | os.PathLike[str] | None = None,
+    assignment: AnyPath | None = None,
     benchmark: str | None = None,
     dataset: str | None = None,
     model_name: str | None = None,
@@ -133,14 +132,14 @@ def ask(
         if items is None or rubric is None:
             both = f"{parameter('items')}, {parameter('rubric')}"
             remedy = f"give both, or {keyword('assignment')}"
-            raise InputError([Problem(both, "are not both given", remedy)])
+            raise input_error(both, "are not both given", remedy)
         source, named = Path(items), Path(items).stem
         rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     else:
         given = {"items": items, "rubric": rubric, "benchmark": benchmark, "dataset": dataset}
         if known := [parameter(name) for name, value in given.items() if value is not None]:
             message = "is already given by the assignment"
-            raise InputError([Problem(", ".join(known), message, "remove it")])
+            raise input_error(", ".join(known), message, "remove it")
         handed_out = load_handed_out(Path(assignment))
         source, named = handed_out.path / TASKS, handed_out.path.resolve().name
         rubric = handed_out.rubric
@@ -247,14 +246,10 @@ def _check_replaceable(
     for *key, value in there[columns].itertuples(index=False, name=None):
         # A judgement without a value also counts: its reply has to be present.
         if now.get(tuple(key), "") != (None if pd.isna(value) else value):
-            raise InputError(
-                [
-                    Problem(
-                        str(path),
-                        "already contains ratings from a different campaign",
-                        "delete or move the file, or write to another folder",
-                    )
-                ]
+            raise input_error(
+                path,
+                "already contains ratings from a different campaign",
+                "delete or move the file, or write to another folder",
             )
 
 

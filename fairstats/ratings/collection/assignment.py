@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import unfinished
-from fairstats._lib.problems import InputError, Problem, parameter
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, parameter, refuse
 from fairstats._lib.records import csv_records, importable_files, json_value
 from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
 from fairstats._lib.table_text import table_csv
@@ -135,11 +135,8 @@ def load_handed_out(path: Path) -> HandedOut:
     ]
     if not rest or facts.get("assignment") != assignment_id(rest):
         changed = [FACTS]
-    if changed:
-        remedy = "use the files exactly as `fairstats ratings assign` wrote them"
-        raise InputError(
-            [Problem(str(folder / n), "was changed after the assignment", remedy) for n in changed]
-        )
+    remedy = "use the files exactly as `fairstats ratings assign` wrote them"
+    refuse(Problem(str(folder / n), "was changed after the assignment", remedy) for n in changed)
     rows = [
         {name: _as_it_was(value) for name, value in record.fields.items()}
         for record in csv_records(folder / KEY)
@@ -179,11 +176,11 @@ class Assigned:
 
 
 def assign(
-    items: str | os.PathLike[str],
-    raters: str | os.PathLike[str],
+    items: AnyPath,
+    raters: AnyPath,
     *,
-    rubric: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    rubric: AnyPath,
+    out: AnyPath,
     replicates: int | Mapping[str, int] = 3,
     seed: int = 1,
     benchmark: str | None = None,
@@ -235,7 +232,7 @@ def assign(
     dataset = benchmark if dataset is None else dataset
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         remedy = "choose another folder: an assignment is never overwritten"
-        raise InputError([Problem(str(out), "already exists", remedy)])
+        raise input_error(out, "already exists", remedy)
     subjects, unused = read_subjects(items, declared, benchmark=benchmark, dataset=dataset)
     people = read_raters(raters, declared)
     wanted = _replicates(replicates, people, raters)
@@ -291,7 +288,7 @@ def _check_rubric(rubric: Rubric) -> None:
             message = "is the name of a column in the sheets"
             remedy = f"rename the dimension; reserved names: {', '.join(taken)}"
             place = str(rubric.path)
-            raise InputError([Problem(place, message, remedy, column=question.dimension)])
+            raise input_error(place, message, remedy, column=question.dimension)
     if rubric.compares == "models":
         check_mirrored(rubric)
 
@@ -312,8 +309,7 @@ def _replicates(
         elif wanted[group] < 1:
             message = "must be a whole number of at least 1"
             problems.append(Problem(parameter("replicates"), message, "give a number of raters"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return {group: wanted[group] for group in present}
 
 
@@ -338,9 +334,7 @@ def _assigned(
         except ValueError as error:
             message = f"the {len(members)} raters of the group have {error}"
             remedy = "add raters, raise max_tasks, or lower the replicates"
-            raise InputError(
-                [Problem(str(path), message, remedy, column="rater_group", value=group)]
-            ) from None
+            raise input_error(path, message, remedy, column="rater_group", value=group) from None
         chosen = balanced_tasks(len(tasks), loads, replicates=wanted, rng=rng)
         sides = balanced_sides(chosen, rng) if rubric.compares == "models" else {}
         for task, (task_id, subject) in enumerate(tasks.items()):

@@ -14,7 +14,7 @@ from string import Template
 import pandas as pd
 
 from fairstats._lib.formatting import escape_html
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, input_error
 from fairstats._lib.safe_names import slug
 from fairstats._lib.table_text import table_csv
 from fairstats.ratings.collection.subjects import Subject
@@ -246,9 +246,7 @@ def mirrored(question: Question) -> dict[str, str]:
     """
 
     def wrong(message: str, remedy: str, value: str | None = None) -> InputError:
-        return InputError(
-            [Problem("rubric", message, remedy, column=question.dimension, value=value)]
-        )
+        return input_error("rubric", message, remedy, column=question.dimension, value=value)
 
     first, second = (
         [choice.value for choice in question.choices if choice.prefers == answer]
@@ -298,7 +296,7 @@ def check_mirrored(rubric: Rubric) -> None:
         if {there[value] for value in when} != {*when} or own[unasked] != unasked:
             message = "depends on which of the two answers comes first"
             remedy = "define it in the same way for both sides"
-            raise InputError([Problem("rubric", message, remedy, column=question.dimension)])
+            raise input_error("rubric", message, remedy, column=question.dimension)
 
 
 def as_given(values: Mapping[str, str | None], rubric: Rubric) -> dict[str, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, first_of, keyword, wrong
+from fairstats._lib.paths import AnyPath, Paths, each_path
+from fairstats._lib.problems import (
+    Problem,
+    collected,
+    first_of,
+    input_error,
+    keyword,
+    refuse,
+    wrong,
+)
 from fairstats._lib.records import importable_files
 from fairstats._lib.safe_names import same_looking, slug
 from fairstats.ratings.collection.assignment import FACTS, HASHES, HandedOut, load_handed_out
@@ -55,13 +63,13 @@ class Written:
 
 
 def import_ratings(
-    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    files: Paths,
     *,
-    out: str | os.PathLike[str],
-    assignment: str | os.PathLike[str] | None = None,
+    out: AnyPath,
+    assignment: AnyPath | None = None,
     reader: Reader | None = None,
     name: str | None = None,
-    rubric_files: Iterable[str | os.PathLike[str]] = (),
+    rubric_files: Iterable[AnyPath] = (),
 ) -> Written:
     """Import ratings, and write them as ``NAME.ratings.parquet``, with comments in a separate file.
 
@@ -91,7 +99,7 @@ def import_ratings(
     InputError
         With a problem for every error in any file. Nothing is then written.
     """
-    given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    given = each_path(files)
     paths = [Path(path) for path in given]
     rubrics = [load_rubric(Path(path)) for path in rubric_files]
     if assignment is not None and reader is not None:
@@ -123,7 +131,7 @@ def _refuse_handed_in(paths: Sequence[Path]) -> None:
         what = "are exports of forms" if found[1:] else "is an export of a form"
         message = f"{what}, or sheet{'s' if found[1:] else ''}, of an assignment"
         remedy = f"give the folder of that assignment with {keyword('assignment')}"
-        raise InputError([Problem(first_of(found), message, remedy)])
+        raise input_error(first_of(found), message, remedy)
 
 
 def _refuse_same_looking(ratings: pd.DataFrame, path: str) -> None:
@@ -138,8 +146,7 @@ def _refuse_same_looking(ratings: pd.DataFrame, path: str) -> None:
         )
         for names in same_looking(pd.concat([ratings["model"], ratings["model_2"]]).dropna())
     ]
-    if problems:
-        raise InputError(problems[:100])
+    refuse(problems[:100])
 
 
 _SUFFIXES = (".json", ".csv")
@@ -160,17 +167,14 @@ def import_handed_in(paths: Sequence[Path], handed_out: HandedOut) -> Imported:
     problems: list[Problem] = []
     for path in files:
         read = read_export if path.suffix.lower() == ".json" else read_sheet
-        try:
+        with collected(problems):
             judgements += read(path, handed_out)
-        except InputError as error:
-            problems += error.problems
     problems += _twice(judgements)
     judged = [judgement for judgement in judgements if judgement.values]
     if not judged and not problems:
         remedy = "wait for raters to return their forms"
         problems.append(Problem(first_of(paths), "contains no judgements", remedy))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     ratings = check_ratings(
         pd.DataFrame([row for one in judged for row in _rows(one, handed_out)]),
         rubrics=[handed_out.rubric],
@@ -190,7 +194,7 @@ def _files(paths: Sequence[Path], handed_out: HandedOut) -> tuple[list[Path], li
     if any(path.resolve() in (own, *own.parents, *kept) for path in paths):
         message = "is the assignment, not the raters' replies"
         remedy = "give the folder with their exports and sheets"
-        raise InputError([Problem(str(handed_out.path), message, remedy)])
+        raise input_error(handed_out.path, message, remedy)
     files: list[Path] = []
     left_out: list[Path] = []
     problems: list[Problem] = []
@@ -212,8 +216,7 @@ def _files(paths: Sequence[Path], handed_out: HandedOut) -> tuple[list[Path], li
             problems.append(Problem(str(path), message, remedy))
         files += found
         left_out += others
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     once: dict[Path, Path] = {}
     for path in files:
         once.setdefault(path.resolve(), path)

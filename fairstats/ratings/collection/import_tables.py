@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Note, Problem, first_of
+from fairstats._lib.problems import InputError, Note, Problem, first_of, input_error, refuse
 from fairstats._lib.records import csv_records, hidden_rows, importable_files, workbook
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_tables import load_parquet
@@ -58,10 +58,9 @@ def write_imported(
         taken.append(path)
     if apart.exists() and apart.read_text(encoding="utf-8") != text:
         taken.append(apart)
-    if taken:
-        remedy = "remove it to replace it by the new ratings, or choose another folder"
-        message = "already exists with different content"
-        raise InputError([Problem(str(one), message, remedy) for one in taken])
+    remedy = "remove it to replace it by the new ratings, or choose another folder"
+    message = "already exists with different content"
+    refuse(Problem(str(one), message, remedy) for one in taken)
     notes = _beside(imported.ratings, path)
     if not text:
         return [write_ratings(imported.ratings, path, rubrics=rubrics)], notes
@@ -93,8 +92,7 @@ def _beside(ratings: pd.DataFrame, path: Path) -> list[str]:
             problems.append(Problem(str(other), message, remedy))
         elif (count := _same_tasks(there, ratings)) > 0:
             notes.append(f"{other} contains other judgements of {count:,} of these tasks")
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return notes
 
 
@@ -138,8 +136,7 @@ def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> I
     together = ", ".join(map(str, paths))
     whole = frames[0]
     if len(frames) > 1:
-        if problems := list(in_two_files(files, frames)):
-            raise InputError(problems)
+        refuse(in_two_files(files, frames))
         whole = check_ratings(pd.concat(frames), rubrics=rubrics, path=together)
     said = pd.concat(comments) if comments else pd.DataFrame(columns=list(COMMENT_COLUMNS))
     return Imported(whole, said.reset_index(drop=True))
@@ -216,19 +213,19 @@ def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> 
         header = header[:-1]
     if len(header) > MAX_COLUMNS:
         message = f"has {len(header):,} columns"
-        raise InputError([Problem(name, message, f"use at most {MAX_COLUMNS}")])
+        raise input_error(name, message, f"use at most {MAX_COLUMNS}")
     columns: dict[str, str] = {}
     for column in header:
         plain = re.sub(r"[^a-z0-9]+", "_", column.strip().casefold()).strip("_")
         if plain in columns:
             message = "the column appears more than once"
-            raise InputError([Problem(name, message, "drop one", column=column)])
+            raise input_error(name, message, "drop one", column=column)
         columns[plain] = column
     rows: list[Mapping[str, Any]] = []
     for row in cells:
         # An empty cell takes no space in the file, but does in memory.
         if len(rows) >= min(MAX_ROWS, MAX_CELLS // max(len(header), 1)):
-            raise InputError([Problem(name, f"has more than {len(rows):,} rows", "split the file")])
+            raise input_error(name, f"has more than {len(rows):,} rows", "split the file")
         padded = [*row[: len(header)], *[None] * (len(header) - len(row))]
         rows.append(dict(zip(columns, padded, strict=True)))
     return Sheet(name, columns, rows)

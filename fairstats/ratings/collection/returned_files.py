@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of, input_error, refuse
 from fairstats._lib.records import encoding_of, importable_files, json_value, separator_of
 from fairstats._lib.untrusted_tables import not_csv, repeated_columns
 from fairstats.ratings.collection.assignment import HandedOut
@@ -75,8 +75,7 @@ def checked_judgements(
         found += [(entry, problem) for problem in wrong]
         if judgement is not None:
             judgements.append(judgement)
-    if problems := [*problems, *_naming_tasks(found)]:
-        raise InputError(problems)
+    refuse([*problems, *_naming_tasks(found)])
     return judgements
 
 
@@ -183,8 +182,7 @@ def read_export(path: Path, handed_out: HandedOut) -> list[Judgement]:
     """
     (path,) = importable_files(path, None, (".json",), _MAX_BYTES)
     export = json_value(path)
-    if problems := list(_wrong_layout(export, path)):
-        raise InputError(problems)
+    refuse(_wrong_layout(export, path))
     entries: list[Judgement] = []
     problems = []
     for name in _LISTS:
@@ -269,7 +267,7 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
     dimensions = handed_out.rubric.dimensions
     if not {*SHEET_COLUMNS} & {*header}:
         message = f"is not a sheet: it needs the columns {', '.join(SHEET_COLUMNS)}"
-        raise InputError([Problem(str(path), message, "remove it")])
+        raise input_error(path, message, "remove it")
     problems = [
         Problem(str(path), "the column is missing", "use the sheet of the assignment", column=name)
         for name in (*SHEET_COLUMNS, *dimensions, "comment")
@@ -279,8 +277,7 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
         for name in header
         if name not in (*RESERVED, *text_columns(handed_out.rubric), *dimensions)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     entries = (
         Judgement(
             path,
@@ -305,7 +302,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
     if not lines:
-        raise InputError([Problem(str(path), "the file is empty", "remove it")])
+        raise input_error(path, "the file is empty", "remove it")
     header = [name.strip().lstrip("\ufeff") for name in lines[0]]
     while header and not header[-1]:
         header.pop()
@@ -319,8 +316,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
         for number, cells in enumerate(lines[1:], start=1)
         if any(cell.strip() for cell in cells[len(header) :])
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     rows = []
     for number, cells in enumerate(lines[1:], start=1):
         filled = [cell.strip() for cell in cells] + [""] * (len(header) - len(cells))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstats._lib.problems import InputError, Problem, wrong
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, refuse, wrong
 from fairstats._lib.records import (
     SEPARATORS,
     Record,
@@ -62,7 +62,7 @@ class Subject:
 
 
 def read_subjects(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     rubric: Rubric,
     *,
     benchmark: str | None = None,
@@ -109,16 +109,18 @@ def read_subjects(
         records = json_lines(file)
     if not 0 < len(records) <= MAX_SUBJECTS:
         message = f"has {len(records):,} rows"
-        raise InputError([Problem(str(file), message, f"give 1 to {MAX_SUBJECTS:,} rows")])
+        raise input_error(file, message, f"give 1 to {MAX_SUBJECTS:,} rows")
     present = list(dict.fromkeys(name for record in records for name in record.fields))
     names, texts = _NAMES[rubric.compares], _TEXTS[rubric.compares]
     asks_about_bias = any(question.about == "bias" for question in rubric.questions)
     if "answer" not in texts and (asks_about_bias or "answer" in present):
         texts = (*texts, "answer")
-    if lacking := [name for name in (*names, *texts) if name not in present]:
-        remedy = f"an items file for the rubric {rubric.name} has {', '.join((*names, *texts))}"
-        missing = [Problem(str(file), "the column is missing", remedy, column=n) for n in lacking]
-        raise InputError(missing)
+    remedy = f"an items file for the rubric {rubric.name} has {', '.join((*names, *texts))}"
+    refuse(
+        Problem(str(file), "the column is missing", remedy, column=name)
+        for name in (*names, *texts)
+        if name not in present
+    )
     optional = ("dataset", "model", *(("benchmark", "task_id") if named_tasks else ()))
     names = tuple(dict.fromkeys((*names, *optional)))
     problems = []
@@ -131,11 +133,9 @@ def read_subjects(
                 problems.append(
                     Problem(str(file), *error, row=record.row, column=name, value=shown)
                 )
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     subjects = [_subject(record.fields, names, texts, given) for record in records]
-    if problems := list(_repeated(subjects, records, str(file), named_tasks=named_tasks)):
-        raise InputError(problems)
+    refuse(_repeated(subjects, records, str(file), named_tasks=named_tasks))
     return subjects, [name for name in present if name not in (*names, *texts)]
 
 
@@ -252,8 +252,7 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
         if name not in records[0].fields:
             remedy = "give rater_id and rater_group"
             problems.append(Problem(str(path), "the column is missing", remedy, column=name))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     for record in records:
         found = {name: (record.fields.get(name) or "").strip() for name in _COLUMNS}
         errors = list(_wrong_rater(found, seen, rubric))
@@ -267,8 +266,7 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
             raters.append(Rater(found["rater_id"], found["rater_group"], limit))
     if not seen:
         problems.append(Problem(str(path), "is missing", "give rater_id and rater_group"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return raters
 
 

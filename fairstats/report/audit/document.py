@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +21,8 @@ from pydantic import (
 )
 
 from fairstats._lib.formatting import quoted
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml, unknown_keys
 from fairstats.release.contents import MANIFEST, Release
@@ -114,13 +114,8 @@ ON_PAGE_1 = (
 )
 
 
-def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
-    """Read the facts of an audit report.
-
-    Parameters
-    ----------
-    path : path
-        A TOML file with some of the keys of `AuditFacts`.
+def read_facts(path: AnyPath) -> AuditFacts:
+    """Read the facts of an audit report from a TOML file with some of the keys of `AuditFacts`.
 
     Raises
     ------
@@ -135,11 +130,10 @@ def read_facts(path: str | os.PathLike[str]) -> AuditFacts:
         facts = AuditFacts(**{key: value for key, value in declared.items() if key in known})
     except ValidationError as error:
         problems += [_problem(one, source) for one in error.errors()]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     if len(facts.encoded) > _MOST_BYTES:
         message, remedy = "is too long for a report", "shorten the texts, or refer to documents"
-        raise InputError([Problem(str(source), message, remedy)])
+        raise input_error(source, message, remedy)
     return facts
 
 
@@ -290,12 +284,12 @@ def read_origin(keywords: str) -> Origin | None:
 
 def report_model(
     model: str,
-    release: str | os.PathLike[str],
+    release: AnyPath,
     *,
     to: Literal["pdf", "html"] = "pdf",
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     crosswalk: bool = False,
-    facts: AuditFacts | str | os.PathLike[str] | None = None,
+    facts: AuditFacts | AnyPath | None = None,
     sign: Callable[[bytes], bytes] | None = None,
 ) -> Path:
     """Write the audit report of one model.
@@ -349,9 +343,7 @@ def report_model(
     if given.benchmark not in (None, *benchmarks):
         message = f"{name} has no answers to it in release {chosen.name}"
         remedy = f"one of: {', '.join(benchmarks)}"
-        raise InputError(
-            [Problem("<facts>", message, remedy, column="benchmark", value=given.benchmark)]
-        )
+        raise input_error("<facts>", message, remedy, column="benchmark", value=given.benchmark)
     target = _target(out or f"{slug}-audit-{chosen.name.removeprefix('audit-')}", to)
     options = {"SLUG": slug, "FACTS": given.encoded}
     options |= {"CROSSWALK": str(crosswalk), "SIGNED": str(signed)}
@@ -382,10 +374,10 @@ def model_of(release: Release, slug: str) -> str:
         if slug in (model, own):
             return model
     known = ", ".join(release.models)
-    raise InputError([Problem(slug, f"is no model of release {release.name}", f"one of: {known}")])
+    raise input_error(slug, f"is no model of release {release.name}", f"one of: {known}")
 
 
-def _target(out: str | os.PathLike[str], to: str) -> Path:
+def _target(out: AnyPath, to: str) -> Path:
     """Return the file to write, with a suffix; the given name may lack it, and may have dots."""
     path = Path(out)
     suffix = path.suffix.lower()
@@ -393,5 +385,5 @@ def _target(out: str | os.PathLike[str], to: str) -> Path:
         return path
     if suffix in (".pdf", ".html"):
         remedy = f"name a file that ends in .{to}, or use {keyword('to', suffix[1:])}"
-        raise InputError([Problem(str(path), f"is not a name for {to}", remedy)])
+        raise input_error(path, f"is not a name for {to}", remedy)
     return path.with_name(f"{path.name}.{to}")

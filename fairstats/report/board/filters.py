@@ -36,18 +36,8 @@ class Filter:
 def model_filters(boards: Sequence[BoardFigures], release: Release) -> dict[str, Filter]:
     """Return the choices among the models of a benchmark's boards, by their key.
 
-    Parameters
-    ----------
-    boards : sequence of BoardFigures
-        The boards, in the order of the page.
-    release : Release
-        Their release.
-
-    Returns
-    -------
-    dict of str to Filter
-        The declared facts in which models differ and, for long boards, the share of missing
-        answers if models differ in it.
+    They are the declared facts in which models differ and, for long boards, the share of missing
+    answers if models differ in it.
     """
     models = sorted({own.model for figures in boards for own in figures.sets})
     found = {}

@@ -182,20 +182,9 @@ def interval(
     colour: str = ACCENT_A,
     y: str = "50%",
 ) -> Markup:
-    """Draw a dot and its interval, with the label; the interval alone if the estimate is NaN.
+    """Draw a dot and its interval, in the unit of the axis; without an estimate, no dot.
 
-    Parameters
-    ----------
-    axis : Axis
-        The axis to draw on.
-    estimate, low, high : float
-        In the unit of the axis.
-    label : str
-        The figure as text, to the right.
-    colour : str
-        One of the colours of `fairstats.report.page_output`.
-    y : str
-        The height in the row.
+    The label is the figure as text, to the right; `y` is the height in the row.
     """
     marks = line(axis, low, high, colour=colour, y=y, width=2.2)
     if not math.isnan(estimate) and axis.inside(estimate) == estimate:
@@ -234,20 +223,12 @@ def _arrow(axis: Axis, value: float, colour: str, y: str = "50%") -> Markup:
     return element("g", *sides, class_="beyond")
 
 
-def tick(
-    axis: Axis,
-    value: float,
-    *,
-    colour: str = INK,
-    y: float = 50,
-    reach: float = 22,
-    dashed: bool = False,
-) -> Markup:
-    """Draw an upright mark; `y` and `reach` in percent of the row's height."""
+def tick(axis: Axis, value: float, *, reach: float = 22) -> Markup:
+    """Draw an upright mark; `reach` from the middle, in percent of the row's height."""
     if math.isnan(value):
         return Markup()
-    at, width, dashes = axis.at(value), 1.4 if dashed else 2, "2 3" if dashed else None
-    return _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, width, dashes)
+    at = axis.at(value)
+    return _line(at, at, f"{50 - reach:g}%", f"{50 + reach:g}%", INK, 2)
 
 
 def bar(
@@ -259,7 +240,7 @@ def bar(
     y: float = 50,
     reach: float = 26,
 ) -> Markup:
-    """Draw a bar between two values; `y` and `reach` as for `tick`."""
+    """Draw a bar between two values; `y` and `reach` in percent of the row's height."""
     if math.isnan(start) or math.isnan(end):
         return Markup()
     left, right = (axis.place(axis.inside(value)) for value in sorted((start, end)))
@@ -315,11 +296,8 @@ def words(
     return svg_text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
 
 
-def _line(
-    x1: str, x2: str, y1: str, y2: str, colour: str, width: float, dashes: str | None = None
-) -> Markup:
-    ends = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
-    return element("line", **ends, stroke=colour, stroke_width=width, stroke_dasharray=dashes)
+def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> Markup:
+    return element("line", x1=x1, x2=x2, y1=y1, y2=y2, stroke=colour, stroke_width=width)
 
 
 def svg_text(

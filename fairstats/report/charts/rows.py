@@ -30,6 +30,9 @@ from fairstats.report.page_output import (
 MOST_CHARTED = 12
 # Pixels of an average character and of a line, on paper.
 _CHARACTER, _LINE = 5.4, 11.5
+_PAPER_WIDTH = 680
+# A head of a column has at most so many lines.
+_MOST_LINES = 3
 _PAPER_FONT = "Libertinus Serif"
 _LONGEST_NAME, _LONGEST_NOTE = 32, 40
 _Item = TypeVar("_Item")
@@ -172,7 +175,7 @@ def chart_html(chart: Chart) -> str:
     return in_page_colours(str(filled("chart", chart=chart)))
 
 
-def chart_svg(chart: Chart, *, width: int = 680) -> str:
+def chart_svg(chart: Chart) -> str:
     """Return a chart as one SVG, for paper."""
     cases = [row for row in chart.rows if row.cells]
     named = [_name_lines(row) for row in cases]
@@ -185,7 +188,7 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
     for number, head in enumerate(chart.heads):
         columns.append(_wide([*(row.texts[number] for row in cases), *_wrapped(head)]))
     starts = [sum(columns[:number]) for number in range(len(columns) + 1)]
-    panel = max((width - starts[-1]) / max(len(chart.axes), 1), 60)
+    panel = max((_PAPER_WIDTH - starts[-1]) / max(len(chart.axes), 1), 60)
     places = [starts[-1] + number * panel for number in range(len(chart.axes))]
     notes = [
         wrap(axis.note, int((panel - 8) / 4.4), max_lines=2, placeholder="…") for axis in chart.axes
@@ -223,7 +226,7 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
         "svg",
         *parts,
         xmlns="http://www.w3.org/2000/svg",
-        width=width,
+        width=_PAPER_WIDTH,
         height=f"{y + 4:.0f}",
         font_family=_PAPER_FONT,
     )
@@ -245,10 +248,10 @@ def _name_lines(row: Row) -> list[tuple[str, float]]:
     return [*named, *((line, 9.5) for line in small if line)]
 
 
-def _wrapped(text: str, width: float = 0, most: int = 3) -> list[str]:
+def _wrapped(text: str, width: float = 0) -> list[str]:
     """Return a text in lines that are as wide as its longest word, or wider if it needs more."""
     characters = max(int(width / _CHARACTER), *map(len, text.split() or [""]), 1)
-    while len(lines := wrap(text, characters)) > most:
+    while len(lines := wrap(text, characters)) > _MOST_LINES:
         characters += 1
     return lines
 

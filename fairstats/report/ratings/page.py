@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from fairstats._lib.formatting import (
     quoted,
     span,
 )
+from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.declaration import POOLED
@@ -61,17 +61,8 @@ def sentence(name: str, **words: object) -> str:
 class RatedTexts:
     """Texts of one benchmark, rated by one rubric.
 
-    Parameters
-    ----------
-    release : Release
-        Holds the tables.
-    benchmark : str
-        The benchmark's name.
-    rubric : Rubric
-        The rubric.
-    model : str, optional
-        Only ratings of this model's answers, and of texts without a model. Details by dataset or by
-        dimension are then left to the release.
+    With `model`, only ratings of this model's answers, and of texts without a model. Details by
+    dataset or by dimension are then left to the release.
     """
 
     release: Release
@@ -391,10 +382,10 @@ def _usual_votes(votes: pd.DataFrame, rated: RatedTexts) -> pd.DataFrame:
 
 
 def report_ratings(
-    ratings: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    ratings: Paths,
     *,
     to: Literal["pdf", "html"] = "html",
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     title: str = "Ratings",
     alpha: float = 0.05,
     rubrics: Rubrics = (),
@@ -428,7 +419,7 @@ def report_ratings(
     fairstats.report.render.PageError
         If the report cannot be drawn. Then no file is written.
     """
-    paths = [ratings] if isinstance(ratings, (str, os.PathLike)) else list(ratings)
+    paths = each_path(ratings)
     frame = read_ratings(paths, rubrics=rubrics)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
     tables = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +31,8 @@ from fairstats._lib.formatting import (
     quoted,
     span,
 )
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import input_error
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats.answers.files import MEASURES_SUFFIX, answer_files, read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
@@ -443,11 +443,11 @@ class AuditFiles:
 
 
 def report_vignettes(
-    items: str | os.PathLike[str],
+    items: AnyPath,
     *,
-    out: str | os.PathLike[str],
-    answers: Iterable[str | os.PathLike[str]] = (),
-    benchmark: str | os.PathLike[str] | Benchmark | None = None,
+    out: AnyPath,
+    answers: Iterable[AnyPath] = (),
+    benchmark: AnyPath | Benchmark | None = None,
     benchmark_version: str | None = None,
     alpha: float = 0.05,
 ) -> AuditFiles:
@@ -483,7 +483,7 @@ def report_vignettes(
     """
     out = Path(out)
     if out.exists() and not out.is_dir():
-        raise InputError([Problem(str(out), "is not a folder", "give the path of a folder")])
+        raise input_error(out, "is not a folder", "give the path of a folder")
     vignettes, paths = read_vignettes(items, benchmark=benchmark), list(answers)
     audit = audit_vignettes(vignettes, paths, benchmark_version=benchmark_version, alpha=alpha)
     audited, tables = vignettes.benchmark, {FINDINGS: audit.findings, FLAGS: audit.flags}

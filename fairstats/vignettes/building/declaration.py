@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, collected, refuse
 from fairstats._lib.safe_names import canonical_json
 from fairstats._lib.toml_files import Fault, Flag, Number, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside
@@ -266,10 +266,8 @@ def load_build(path: Path, connect: Connect) -> Build:
     ask = (table.filter and table.filter.ask) or ask
     attributes = {name: one.named(name) for name, one in table.attributes.items()}
     problems: list[Problem] = []
-    try:
+    with collected(problems):
         file_inside(path.parent, table.items, path=path, key="items")
-    except InputError as error:
-        problems += error.problems
     problems += [
         Problem(str(path), message, remedy, column=f"attributes.{where}".rstrip("."))
         for where, message, remedy in _attribute_faults(table.attributes)
@@ -279,8 +277,7 @@ def load_build(path: Path, connect: Connect) -> Build:
         Problem(str(path), message, remedy, column=where)
         for where, message, remedy in _agent_faults(table, agents, ask)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     tables = table.attributes.values()
     sees_options = table.generate is not None and table.generate.sees_options
     settings: dict[str, Any] = {

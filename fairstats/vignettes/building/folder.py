@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, path_in
+from fairstats._lib.problems import InputError, Problem, input_error, path_in, refuse
 from fairstats._lib.records import (
     Record,
     csv_records,
@@ -100,13 +100,12 @@ class BuildFolder:
             there = [name for name in FILES if (self.path / name).exists()]
             if there:
                 message = f"contains {there[0]} but no {BUILD}"
-                raise InputError([Problem(str(self.path), message, "use another folder")])
+                raise input_error(self.path, message, "use another folder")
             return
         try:
             found = _MadeWith.model_validate_json(path.read_bytes())
         except ValidationError:
-            problem = Problem(str(path), "is not the file of a build", "use another folder")
-            raise InputError([problem]) from None
+            raise input_error(path, "is not the file of a build", "use another folder") from None
         now = json.loads(json.dumps(self._made_with()))
         problems = [
             Problem(
@@ -117,8 +116,7 @@ class BuildFolder:
             )
             for key, old, new in _differences(found.model_dump(), now)
         ]
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
 
     def write_build(self, agents: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the declaration of the build, and the agents used so far."""
@@ -323,7 +321,7 @@ def read_built(folder: Path) -> Built:
     """
     if not (folder / BUILD).is_file():
         remedy = "give the folder written by `fairstats vignettes run`"
-        raise InputError([Problem(str(folder), f"contains no {BUILD}", remedy)])
+        raise input_error(folder, f"contains no {BUILD}", remedy)
     refuse_links([path for path in folder.iterdir() if path.suffix in (".json", ".jsonl", ".csv")])
     declared = json_value(folder / BUILD)
     problems: list[Problem] = []
@@ -343,8 +341,8 @@ def read_built(folder: Path) -> Built:
         elif item.neutralized:
             options = {letter: item.options[letter] for letter in letters}
             items[item.item_id] = item.model_copy(update={"options": options})
-    if problems:  # Variants of an item that was not read would be reported too.
-        raise InputError(problems)
+    # Variants of an item that was not read would be reported too.
+    refuse(problems)
     for path, row, variant in read_rows(Variant, folder / VARIANTS, problems):
         item_id, attribute, group = variant.key
         if item_id not in items:
@@ -357,8 +355,7 @@ def read_built(folder: Path) -> Built:
             problems.append(_problem(path, row, "item_id", item_id, message))
         variants[variant.key] = variant
     filtered = read_rows(Filtered, folder / FILTERED, problems)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return Built(
         folder,
         declared,

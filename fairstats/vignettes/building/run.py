@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, check_numbers, wrong
+from fairstats._lib.problems import InputError, Problem, check_numbers, input_error, wrong
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.asking.item_prompts import Prompt
 from fairstats.asking.models import Connect, list_tasks
@@ -200,9 +200,7 @@ def _say(agents: dict[str, Agent], text: str) -> None:
 
 
 def _nothing_left(path: Path) -> InputError:
-    return InputError(
-        [Problem(str(path), "no items are left", "see the reason for each item in the file")]
-    )
+    return input_error(path, "no items are left", "see the reason for each item in the file")
 
 
 # Placeholder for a background; only its length matters: three sentences of 20 words.
@@ -271,7 +269,7 @@ def read_source(path: Path) -> list[Item]:
         If there is no such file, or an item cannot be used in a prompt. Each error is named.
     """
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check `items` in the build's file")])
+        raise input_error(path, "no such file", "check `items` in the build's file")
     rows = read_json_lines(path)
     options = rows[0].get("options") if rows else None
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, Problem, keyword, laid_out, wrong
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, Problem, input_error, keyword, laid_out, wrong
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import json_text, records, table_csv
 from fairstats.benchmarks.benchmark_files import (
@@ -59,10 +59,10 @@ class Released:
 
 
 def release_vignettes(
-    folder: str | os.PathLike[str],
+    folder: AnyPath,
     *,
     version: str,
-    out: str | os.PathLike[str],
+    out: AnyPath,
     unreviewed: bool = False,
 ) -> Released:
     """Release the items with every variant accepted by reviewers.
@@ -180,14 +180,14 @@ def _decided(review: Review, *, unreviewed: bool) -> pd.DataFrame | None:
     place = str(review.built.path)
     if unreviewed and judged:
         remedy = f"release without {keyword('unreviewed', True)}, or build into another folder"
-        raise InputError([Problem(place, "was reviewed", remedy)])
+        raise input_error(place, "was reviewed", remedy)
     if not unreviewed and not judged:
         message = "the variants have not been reviewed"
         remedy = (
             "use `fairstats vignettes review`, or release them marked as unreviewed with "
             f"{keyword('unreviewed', True)}"
         )
-        raise InputError([Problem(place, message, remedy)])
+        raise input_error(place, message, remedy)
     return decisions(review) if judged else None
 
 

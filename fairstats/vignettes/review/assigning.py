@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem, keyword, wrong
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, input_error, keyword, wrong
 from fairstats._lib.records import json_value
 from fairstats.ratings.collection.assignment import FACTS, Assigned, assign
 from fairstats.ratings.rubrics import Choice, load_rubric
@@ -60,10 +60,10 @@ class Consensus:
 
 
 def assign_review(
-    folder: str | os.PathLike[str],
-    raters: str | os.PathLike[str],
+    folder: AnyPath,
+    raters: AnyPath,
     *,
-    rubric: str | os.PathLike[str] = RUBRIC,
+    rubric: AnyPath = RUBRIC,
     replicates: int | Mapping[str, int] = REPLICATES,
     seed: int = 1,
 ) -> Assigned:
@@ -103,22 +103,20 @@ def assign_review(
     if review.rounds:
         remedy = "import the reviewers' judgements, or use a separate folder for another review"
         place = str(round_folder(Path(folder), 1))
-        raise InputError([Problem(place, "was already assigned", remedy)])
+        raise input_error(place, "was already assigned", remedy)
     if not review.keys:
         message = "contains no items with all variants kept"
-        raise InputError(
-            [Problem(str(folder), message, "build the benchmark again with more items")]
-        )
+        raise input_error(folder, message, "build the benchmark again with more items")
     if load_rubric(rubric).compares != "nothing":
         remedy = "choose a rubric that compares `nothing`"
-        raise InputError([Problem(str(rubric), "is not a rubric for single variants", remedy)])
+        raise input_error(rubric, "is not a rubric for single variants", remedy)
     return _handed_out(review, review.keys, {}, Path(raters), rubric, replicates, seed)
 
 
 def next_round(
-    folder: str | os.PathLike[str],
+    folder: AnyPath,
     *,
-    raters: str | os.PathLike[str] | None = None,
+    raters: AnyPath | None = None,
     incomplete: bool = False,
     seed: int = 1,
     dry_run: bool = False,
@@ -156,7 +154,7 @@ def next_round(
         return Consensus(table, None, tuple(notes))
     if not review.rounds:
         remedy = "assign it with `fairstats vignettes review assign`"
-        raise InputError([Problem(str(folder), "is not under review", remedy)])
+        raise input_error(folder, "is not under review", remedy)
     last = review.rounds[-1]
     if last.ratings is None or (last.missing and not incomplete):
         some = "there are no judgements"
@@ -165,7 +163,7 @@ def next_round(
         remedy = "import them with `fairstats vignettes review import`"
         if last.ratings is not None:
             remedy += f", or continue without them with {keyword('incomplete', True)}"
-        raise InputError([Problem(str(last.handed_out.path), some, remedy)])
+        raise input_error(last.handed_out.path, some, remedy)
     again = to_judge_again(table)
     if not again:
         return Consensus(table, None, (*notes, "no variants have to be judged again"))
@@ -216,7 +214,7 @@ def _handed_out(
     keys: Iterable[Key],
     said: Mapping[Key, str],
     raters: Path,
-    rubric: str | os.PathLike[str],
+    rubric: AnyPath,
     replicates: int | Mapping[str, int],
     seed: int,
 ) -> Assigned:

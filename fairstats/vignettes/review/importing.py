@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, Problem, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.records import SEPARATORS, Record, csv_records, importable_files
 from fairstats.benchmarks.benchmark_files import item_lines
 from fairstats.ratings.collection.import_ratings import import_ratings
@@ -49,10 +49,10 @@ class TakenIn:
 
 
 def import_review(
-    folder: str | os.PathLike[str],
-    files: Iterable[str | os.PathLike[str]] = (),
+    folder: AnyPath,
+    files: Iterable[AnyPath] = (),
     *,
-    edits: str | os.PathLike[str] | None = None,
+    edits: AnyPath | None = None,
 ) -> TakenIn:
     """Import judgements of the last assigned round, and edits of texts.
 
@@ -86,11 +86,11 @@ def import_review(
     review = read_review(read_built(Path(folder)))
     if not review.rounds:
         remedy = "assign it with `fairstats vignettes review assign`"
-        raise InputError([Problem(str(folder), "is not under review", remedy)])
+        raise input_error(folder, "is not under review", remedy)
     paths = [Path(path) for path in files]
     if not paths and edits is None:
         remedy = f"give files, or {keyword('edits')}"
-        raise InputError([Problem("<no path>", "no files to import", remedy)])
+        raise input_error("<no path>", "no files to import", remedy)
     checked = None if edits is None else _checked_edits(review, Path(edits))
     written: list[Path] = []
     notes: list[str] = []
@@ -120,7 +120,7 @@ def _take_in(review: Review, paths: list[Path]) -> tuple[list[Path], list[str]]:
             if len(both) < len(last.ratings):
                 message = "contains judgements that are missing from the files or differ from them"
                 remedy = "give all files of the round, or remove it to replace it by these files"
-                raise InputError([Problem(str(finals[0]), message, remedy)])
+                raise input_error(finals[0], message, remedy)
         # Comments first: ratings without them could be mistaken for a complete import.
         new = {path.name: path for path in taken.paths}
         for final in reversed(finals):
@@ -163,8 +163,7 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
             found[key] = Edit(**values, problems=faults, round=number)
     if not found and not problems:
         problems.append(Problem(str(path), "contains no edits", "remove it"))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return sorted(found.values(), key=lambda edit: review.keys.index(edit.key))
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import json_lines
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.collection.assignment import TASKS, HandedOut, load_handed_out
@@ -158,8 +158,7 @@ def _edits(path: Path, number: int) -> list[Edit]:
     """Return the edits after a round."""
     problems: list[Problem] = []
     rows = read_rows(Edit, path, problems) if path.is_file() else []
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return [edit.model_copy(update={"round": number}) for _, _, edit in rows]
 
 
@@ -174,9 +173,7 @@ def _round(built: Built, path: Path, number: int) -> Round:
         if key is None:
             message, remedy = "is not a variant of the build", "use the build that was assigned"
             place, value = str(path / TASKS), f"{row['item_id']}, {row['dataset']}"
-            raise InputError(
-                [Problem(place, message, remedy, row=record.row, column="item_id", value=value)]
-            )
+            raise input_error(place, message, remedy, row=record.row, column="item_id", value=value)
         tasks[row["task_id"]] = key
         texts[key] = row["answer"]
     file, apart = ratings_files(built.path, number)
@@ -188,7 +185,7 @@ def _round(built: Built, path: Path, number: int) -> Round:
                 "contains ratings of other tasks",
                 f"import only the judgements of {path}",
             )
-            raise InputError([Problem(str(file), message, remedy)])
+            raise input_error(file, message, remedy)
     comments = pd.DataFrame(columns=["task_id", "comment"])
     if apart.is_file():
         comments = pd.read_csv(apart, dtype=str, keep_default_na=False)[["task_id", "comment"]]
@@ -206,7 +203,7 @@ def _refuse_stale(review: Review) -> None:
                 remedy = "use the build as it was assigned, or start a new review"
                 value = ", ".join(key)
                 place = str(built.path / VARIANTS)
-                raise InputError([Problem(place, message, remedy, column="text", value=value)])
+                raise input_error(place, message, remedy, column="text", value=value)
         texts |= {edit.key: edit.text for edit in review.edits if edit.round == one.number}
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import Field
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.toml_files import Flag, Number, Table, must, parse, read_toml
@@ -73,8 +73,7 @@ def load_groups(path: Path) -> Groups:
         Problem(str(path), message, remedy, column=f"attributes.{where}")
         for where, message, remedy in _faults(tables)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     words: dict[str, str] = {}
     attributes: dict[str, Attribute] = {}
     for name, table in tables.items():
@@ -296,7 +295,7 @@ def _with_variants(item: Item, mention: Mention, groups: Groups) -> dict[str, An
 def _load_items(path: Path) -> list[Item]:
     """Return the items, checked as those of a benchmark; the neutralized vignette is required."""
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check the path")])
+        raise input_error(path, "no such file", "check the path")
     rows = read_json_lines(path)
     has_original = any(
         isinstance(row.get("variants"), Mapping) and ORIGINAL in row["variants"] for row in rows
@@ -304,8 +303,7 @@ def _load_items(path: Path) -> list[Item]:
     groups = [ORIGINAL, NEUTRALIZED] if has_original else [NEUTRALIZED]
     if rows and not (isinstance(rows[0].get("options"), Mapping) and rows[0]["options"]):
         remedy = "give the text of each option by its letter"
-        problem = Problem(str(path), "the first item has none", remedy, row=1, column="options")
-        raise InputError([problem])
+        raise input_error(path, "the first item has none", remedy, row=1, column="options")
     return unnamed_items(path, rows[0].get("options") if rows else None, groups)
 
 
