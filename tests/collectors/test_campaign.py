@@ -207,7 +207,8 @@ def test_full_disk_stops_the_run_and_keeps_replies(
     with pytest.raises(
         Unfinished, match=r"the disk is full; .*all answers so far are stored; free some space"
     ):
-        run()
+        # With more at a time, a slow machine would store all of them in one commit.
+        run(concurrency=4)
     monkeypatch.undo()
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     _, replies = read_journal(journal_of(tmp_path / "out"))
