@@ -121,7 +121,7 @@ def init(
     for name in list(files)[:-1]:
         typer.echo(printable(str(out.parent / name)))
     if is_table:
-        _print_layout(layout, answers)
+        _print_layout(layout, answers, cluster)
     _print_decisions(path, files[out.name])
     if is_table:
         names_of = {"columns": "--map", "constants": "--set"}
@@ -163,9 +163,13 @@ def _names_models(answers: pd.DataFrame, layout: Layout, given: TableOptions) ->
     return named or layout.models or set(answers["model"]) != {"model"}
 
 
-def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
+def _print_layout(layout: Layout, answers: pd.DataFrame, cluster: str | None) -> None:
     """Print what each column was taken for, so that a mistake is seen."""
     parts = [f"{column} = {name}" for column, name in layout.columns.items()]
+    left_out = dict(layout.left_out)
+    if cluster in left_out:
+        del left_out[cluster]
+        parts.append(f"cluster = {cluster}")
     parts += [f"answers in the columns {template}" for template in layout.wide]
     texts = [value.replace(":", " ", 1).rpartition("=") for value in layout.values]
     parts += [f"{text} = {name} (the baseline)" for text, _, name in texts]
@@ -180,8 +184,8 @@ def _print_layout(layout: Layout, answers: pd.DataFrame) -> None:
     names = answers["attribute"].unique()
     named = "" if list(names) != ["group"] else " (--attribute gives it another name)"
     typer.echo(f"Read: {shown}; attribute {', '.join(names)}{named}", err=True)
-    if layout.left_out:
-        left = first_of([f"{name} ({holds})" for name, holds in layout.left_out.items()], 8)
+    if left_out:
+        left = first_of([f"{name} ({holds})" for name, holds in left_out.items()], 8)
         remedy = (
             "Give answers with --wide, and other fields with --map, e.g. --map answer_key=FIELD."
         )

@@ -399,6 +399,20 @@ def test_column_that_tells_repeated_rows_apart_is_named():
     assert "--map" not in str(recognise_layout(twice.assign(row=range(20)), columns={}).left_out)
 
 
+def test_column_that_is_proposed_as_the_cluster_is_not_called_unused(tmp_path):
+    rows = [
+        {"Case": f"c{n}", "Group": group, "Clinic": f"Clinic {n % 12}", "Answer": "AB"[n % 2]}
+        for n in range(48)
+        for group in ("white", "black")
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    done = run("benchmark", "init", tmp_path / "a.csv", "--out", tmp_path / "a.toml")
+    assert done.exit_code == 0, done.output
+    assert 'cluster = "Clinic"' in (tmp_path / "a.toml").read_text(encoding="utf-8")
+    assert "cluster = Clinic" in done.output
+    assert "Not used" not in done.output
+
+
 def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"{model}_{group}" for model in ("gpt4o", "llama-3") for group in ("white", "black")]
