@@ -78,7 +78,7 @@ from fairstats.inference.unit_means import (
     unit_mean_difference,
     unit_means,
 )
-from fairstats.inference.verdict import with_room
+from fairstats.inference.verdict import widened, with_room
 from fairstats.metrics.accuracy import estimate_proportion
 from fairstats.metrics.beyond_control import compare_changes, of_all_pairs
 from fairstats.metrics.mean_difference import mean_differences
@@ -245,7 +245,7 @@ def _within(right_a: np.ndarray, right_b: np.ndarray, many: int, margin: float) 
     wide = with_room((n10 - n01) / n, *bare, **room, alpha=0.1)
     inside = [bool(-margin < low and high < margin) for low, high in (wide, bare)]
     bare = tango_limits(n10, n01, n, alpha=0.05, design_effect=widening)
-    wide = with_room((n10 - n01) / n, *bare, **room, tested=0.0, alpha=0.05)
+    wide = widened(*bare, *with_room((n10 - n01) / n, *bare, **room, alpha=0.05), tested=0.0)
     return inside + [bool(low <= margin <= high) for low, high in (wide, bare)]
 
 

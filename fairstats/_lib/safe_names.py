@@ -173,12 +173,9 @@ def plain_letters(text: str) -> str:
     # Texts are long, and have few different characters.
     looks = {ord(sign): None if sign in hidden else _look(sign) for sign in set(whole)}
     seen = unicodedata.normalize("NFKD", whole.translate(looks))
-    kept: list[str] = []
-    for sign in seen:
-        # In other scripts, marks are vowels.
-        if unicodedata.category(sign) not in ("Mn", "Me") or not (kept and kept[-1].isascii()):
-            kept.append(sign)
-    return "".join(kept)
+    marks = "".join(sign for sign in set(seen) if unicodedata.category(sign) in ("Mn", "Me"))
+    # In other scripts, marks are vowels.
+    return re.sub(f"(?<=[\\x00-\\x7f])[{marks}]+", "", seen) if marks else seen
 
 
 def _look(sign: str) -> str:

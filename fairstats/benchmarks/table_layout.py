@@ -159,13 +159,13 @@ def _layout(
                 found["answer_key"] = name
                 break
     left_out = tuple(name for name in rest if name not in found.values())
+    models = "model" in given or "model" in found
     if not columns_of:
-        models = "model" in given or any("{model" in one for one in wide)
         return Layout(
             found,
             attribute=_attribute(groups),
             crossed=_parts(groups),
-            models=models or "model" in found,
+            models=models or "{model" in templates,
             left_out=_contents(table, left_out) if ungrouped or answers else {},
         )
     grid = describe_columns(columns_of, left_out, source)
@@ -177,7 +177,7 @@ def _layout(
         grid.options,
         grid.attribute,
         grid.crossed,
-        grid.models or "model" in given or "model" in found,
+        grid.models or models,
         _contents(table, left_out, options=texts_of(table[answers].stack())),
     )
 

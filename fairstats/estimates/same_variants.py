@@ -279,7 +279,7 @@ def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]
     ratio = grid.benchmark.same_variants_odds_ratio
     attributes = [attribute.name for attribute in grid.benchmark.varied]
     shape = len(grid.item_names), len(attributes)
-    flips, sizes = np.zeros((_PARTS, *shape), dtype=np.int64), np.zeros((_PARTS, 1, 1))
+    flips, sizes = np.zeros((_PARTS, *shape)), np.zeros((_PARTS, 1, 1))
 
     def flips_of(unit: int) -> FloatArray:
         """Return the flips of an answer set; NaN without an answer."""
@@ -315,13 +315,13 @@ def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]
         return None
 
     for number, units in enumerate(models):
-        flips[number % _PARTS] += _direction(np.nansum([flips_of(unit) for unit in units], axis=0))
+        flips[number % _PARTS] += np.sign(np.nansum([flips_of(unit) for unit in units], axis=0))
         sizes[number % _PARTS] += 1
     reasons = {}
     for number, units in enumerate(models):
         # Made again: those of all models would fill the memory.
         of_model = [flips_of(unit) for unit in units]
-        same = _direction(np.nansum(of_model, axis=0))
+        same = np.sign(np.nansum(of_model, axis=0))
         flips[number % _PARTS] -= same
         sizes[number % _PARTS] -= 1
         usual = _direction(flips.sum(axis=0), sizes.sum())
@@ -344,7 +344,7 @@ def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]
     return reasons
 
 
-def _direction(sums: npt.NDArray[Any], models: FloatArray | float = 1) -> IntArray:
+def _direction(sums: FloatArray, models: npt.ArrayLike) -> IntArray:
     """Return the sign of sums over models; 0 if it is that of fewer than a third, net."""
     return np.asarray(np.sign(sums) * (3 * np.abs(sums) >= models), dtype=np.int64)
 

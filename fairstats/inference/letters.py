@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -265,13 +265,12 @@ def matched_patterns(
             "first and second must have one shape, (items, places); "
             f"got {sides[0].shape} and {sides[1].shape}"
         )
-    given = sides
     if place is not None:
         place = check_whole("place", place, least=0, most=sides[0].shape[1] - 1, example=0)
-        given, sides = sides[1:], [side[:, [place]] for side in sides]
-    strata, informative = _strata(sides[0], sides[1], given)
-    n, n_informative = len(sides[0]), int(informative.sum())
-    matches = ((sides[0] == sides[1]) & (sides[0] != 0)).sum(axis=1)
+    strata, informative = _strata(sides[0], sides[1], place)
+    first, second = (_counted(side, place) for side in sides)
+    n, n_informative = len(first), int(informative.sum())
+    matches = ((first == second) & (first != 0)).sum(axis=1)
     matched = int(matches.sum())
     # In all other strata, the margins determine the number of matches.
     fixed = int(matches[~informative].sum())
@@ -300,24 +299,26 @@ def matched_patterns(
     )
 
 
-def _kinds(sides: Sequence[IntArray]) -> IntArray:
-    """Return a number per item, equal for the same marks on each side, regardless of the places."""
-    marks, codes = np.unique(np.hstack(sides), return_inverse=True)
-    coded = np.hsplit(codes.reshape(len(sides[0]), -1), len(sides))
-    return _numbered(np.hstack([np.sort(side, axis=1) for side in coded]), len(marks))
+def _counted(side: IntArray, place: int | None) -> IntArray:
+    """Return the marks that count: all, or those of one place."""
+    return side if place is None else side[:, [place]]
 
 
 def _strata(
-    first: IntArray, second: IntArray, given: Sequence[IntArray]
+    first: IntArray, second: IntArray, place: int | None
 ) -> tuple[list[_Stratum], BoolArray]:
     """Return the strata in which the number of matches can vary, and which items are in one."""
     if not first.size:
         return [], np.zeros(len(first), dtype=bool)
-    kinds = _kinds(given)
     marks, codes = np.unique(np.hstack([first, second]), return_inverse=True)
     coded = np.hsplit(codes.reshape(len(first), -1), 2)
+    # Items of a kind have the same marks, regardless of the places.
+    given = coded if place is None else coded[1:]
+    kinds = _numbered(np.hstack([np.sort(side, axis=1) for side in given]), len(marks))
     sides = [
-        _patterns_of_kinds(kinds, side, _numbered(codes, len(marks)))
+        _patterns_of_kinds(
+            kinds, _counted(side, place), _numbered(_counted(codes, place), len(marks))
+        )
         for side, codes in zip((first, second), coded, strict=True)
     ]
     found = {}

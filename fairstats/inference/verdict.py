@@ -92,7 +92,6 @@ def with_room(
     *,
     units: npt.ArrayLike,
     ends: tuple[float, float] | None,
-    tested: float | None = None,
     alpha: float = 0.05,
 ) -> tuple[FloatArray, FloatArray]:
     r"""Widen limits for rare units that differ by the whole scale, and were not drawn.
@@ -111,9 +110,6 @@ def with_room(
         The number of independent units K; infinite if no room is needed.
     ends : (float, float), optional
         The lowest and highest value of a unit; None if there is none, and so no room.
-    tested : float, optional
-        A value that a test of the same answers rejects. A limit that excludes it stays where it is:
-        the test holds its level without room.
     alpha : float
         1 − confidence level, in (0, 1).
 
@@ -142,8 +138,10 @@ def with_room(
     if ends is None:
         return low, high
     share = rare_share(units, alpha)
-    ends_of = center - share * (center - ends[0]), center + share * (ends[1] - center)
-    return widened(low, high, *ends_of, tested=tested)
+    return (
+        np.fmin(low, center - share * (center - ends[0])),
+        np.fmax(high, center + share * (ends[1] - center)),
+    )
 
 
 def rare_share(units: npt.ArrayLike, alpha: float) -> FloatArray:
@@ -158,11 +156,11 @@ def widened(
     wide_low: npt.ArrayLike,
     wide_high: npt.ArrayLike,
     *,
-    tested: float | None = None,
+    tested: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return limits that are at least as wide as others, but still exclude `tested`."""
+    """Return limits at least as wide as others; those that exclude `tested` stay, as tests do."""
     low, high = np.asarray(low), np.asarray(high)
-    lower, upper = np.fmin(low, wide_low), np.fmax(high, wide_high)
-    if tested is None:
-        return lower, upper
-    return np.where(low > tested, low, lower), np.where(high < tested, high, upper)
+    return (
+        np.where(low > tested, low, np.fmin(low, wide_low)),
+        np.where(high < tested, high, np.fmax(high, wide_high)),
+    )

@@ -186,15 +186,11 @@ def sizes_of(tables: Sequence[UnitSums]) -> FloatArray:
 
 
 def roomy(
-    found: Estimate,
-    units: npt.ArrayLike,
-    ends: tuple[float, float],
-    alpha: float,
-    tested: float | None = None,
+    found: Estimate, units: npt.ArrayLike, ends: tuple[float, float], alpha: float
 ) -> Estimate:
     """Return an estimate with limits `with_room` for rare units, and says so where it is wider."""
     limits = found.ci_low, found.ci_high
-    wide = with_room(found.estimate, *limits, units=units, ends=ends, tested=tested, alpha=alpha)
+    wide = with_room(found.estimate, *limits, units=units, ends=ends, alpha=alpha)
     return _with_limits(found, *wide)
 
 

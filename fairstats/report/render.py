@@ -105,8 +105,8 @@ def render(
 ) -> str:
     """Draw the site and the PDF of a release; return the renderer with its version.
 
-    ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer. `watch` is
-    told of the pages that are drawn.
+    ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer. `watch` gets
+    the pages that are drawn.
 
     Raises
     ------
