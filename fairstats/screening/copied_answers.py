@@ -426,9 +426,9 @@ def _unexpected_of(
     models that follow it share their changes to it. `habits` and `chances` are those of the model
     that is to repeat them.
     """
-    layout, (right, _) = usual.layout, chances
+    layout = usual.layout
     marks = layout.correct(source)
-    expected = _letter_probabilities(source, usual, habits, chances)
+    expected, right = _letter_probabilities(source, usual, habits, chances)
     of_mark, share = (np.where(marks, p, 1 - p) for p in (right, usual.expected_right))
     for given, probability, popular in (
         (source.letters, expected, take(usual.smoothed, source.places)),
@@ -451,8 +451,8 @@ def _varies(sheet: Sheet, there: Bools) -> Bools:
 
 def _letter_probabilities(
     source: Sheet, usual: Popularity, habits: FloatArray, chances: tuple[FloatArray, FloatArray]
-) -> FloatArray:
-    """Return the probability that a model gives the letters of `source`.
+) -> tuple[FloatArray, FloatArray]:
+    """Return the probability that a model gives the letters of `source`, and that it is right.
 
     Its `chances` are those of `_right_and_wrong`. Wrong letters keep their popularity. Then every
     letter is weighted by the model's `_habits`.
@@ -462,7 +462,7 @@ def _letter_probabilities(
     popular = take(usual.smoothed, source.places) * wrong
     own = np.where(source.places == usual.layout.key_places, right, popular)
     whole = right * of_key + wrong * (usual.smoothed @ habits - usual.expected_right * of_key)
-    return np.asarray(own * habits[np.maximum(source.letters, 0)] / whole)
+    return own * habits[np.maximum(source.letters, 0)] / whole, right * of_key / whole
 
 
 def _right_and_wrong(sheet: Sheet, usual: Popularity) -> tuple[FloatArray, FloatArray]:
