@@ -62,6 +62,11 @@ LAUNDERING = ("flip_level", "pair_flips", "hard_items", "item_difficulty")
 #: items; of the two frauds with the key, of the items with an error.
 PARTIAL = {
     "answers copied": (frauds.copied, (0.1, 0.25, 0.5, 1.0), ("copied_answers", "copied_items")),
+    "answers copied with other wrong letters": (
+        frauds.copied_marks,
+        (0.25, 0.5, 0.75, 1.0),
+        ("copied_marks",),
+    ),
     "items copied": (frauds.copied_items, (0.1, 0.25, 0.5), ("copied_answers", "copied_items")),
     "items copied from many sets": (frauds.mosaic, (0.25, 0.5, 0.75, 1.0), ("mosaic",)),
     "second answers of pairs replaced by first": (

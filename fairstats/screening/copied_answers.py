@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -16,7 +16,14 @@ from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import (
+    Bools,
+    Codes,
+    Panel,
+    Popularity,
+    Sheet,
+    take,
+)
 from fairstats.screening.findings import (
     DECLARED,
     FEWEST_ITEMS,
@@ -32,6 +39,7 @@ from fairstats.screening.findings import (
 
 COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"
+COPIED_MARKS = "copied_marks"
 MOSAIC = "mosaic"
 SNAPSHOT = "shared_snapshot"
 #: An answer is unexpected if its expected probability is below this, and its share among other
@@ -50,6 +58,10 @@ SAME_FILE, SAME_FILE_ALL = 0.99, 0.995
 SAME_FILE_ITEMS = 5
 #: Limit for two prompts of one model, which repeat up to 0.83.
 SAME_MODEL = 0.9
+#: Limit for marks, unless usual answers are badly known. Two released sets of different models
+#: repeat 0.05 of each other's unexpected marks on average, and at most 0.33. Those with the same
+#: strengths share more marks than answers: GPT-5-Mini and Gemini-2.5-Flash 0.29 and 0.22.
+MARKS = 0.5
 #: The limits for whole items. Released sets repeat at most 0.23 (different models, with any number
 #: of others) and 0.53 (one model).
 ITEMS, ITEMS_SAME_MODEL = 0.2, 0.7
@@ -80,18 +92,17 @@ class Overlap:
     ----------
     same_wrong : float
         The share of variants on which both are wrong that have the same wrong letter.
-    excess : ndarray, shape (items,)
-        Observed − expected repetitions of unexpected answers, by item.
-    room : ndarray, shape (items,)
-        n − expected repetitions, by item.
+    letters, marks : ndarray, shape (2, items)
+        Observed − expected repetitions of unexpected answers, and n − expected ones, by item. Marks
+        are right or wrong.
     items_repeated, items_unusual : ndarray, shape (items,)
         In how many directions an item's answers are all repeated, and could be: if they vary and
         include an unexpected one.
     """
 
     same_wrong: float
-    excess: FloatArray
-    room: FloatArray
+    letters: FloatArray
+    marks: FloatArray
     items_repeated: FloatArray
     items_unusual: FloatArray
 
@@ -114,6 +125,16 @@ def check_copied_items(sheet: Sheet, panel: Panel) -> Finding | None:
     if len(panel.layout.benchmark.variants) < FEWEST_VARIANTS:
         return None
     return _most_unusual(COPIED_ITEMS, "items with unexpected answers", sheet, panel)
+
+
+def check_copied_marks(sheet: Sheet, panel: Panel) -> Finding | None:
+    """Compare which answers are right: a copy with other wrong letters has the same marks.
+
+    Returns None for two options, with which a mark is a letter.
+    """
+    if panel.layout.options == 2:
+        return None
+    return _most_unusual(COPIED_MARKS, "unexpected marks", sheet, panel)
 
 
 def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
@@ -185,39 +206,49 @@ def _most_alike(sheet: Sheet, others: list[Sheet], panel: Panel) -> list[Sheet]:
     return [other for other, yes in zip(others, chosen, strict=True) if yes]
 
 
-def _alike(panel: Panel) -> tuple[FloatArray, FloatArray]:
-    """Return how alike every two sheets are in unexpected answers, and in unusual items.
+def _alike(panel: Panel) -> tuple[FloatArray, ...]:
+    """Return how alike every two sheets are in unexpected answers and marks, and unusual items.
 
     It is as in `overlap`, but each sheet's answers are expected from all other models, with its own
     accuracy.
     """
     sheets = panel.everything
-    seen = [_unexpected(sheet, panel) for sheet in sheets]
+    of_letters, of_marks, unusual = zip(*(_unexpected(one, panel) for one in sheets), strict=True)
     letters = np.stack([sheet.letters for sheet in sheets])
-    answers, items = np.zeros((2, len(sheets), len(sheets)))
-    for place, (_, unexpected, unusual) in enumerate(seen):
-        same = letters == letters[place]
-        answers[place] = (same & unexpected).sum(axis=(1, 2))
-        items[place] = (same.all(axis=2) & unusual).sum(axis=1)
-    expected = np.array([expected for expected, _, _ in seen])
-    many = np.array([np.count_nonzero(unexpected) for _, unexpected, _ in seen])
-    whole = np.array([np.count_nonzero(unusual) for _, _, unusual in seen])
-    repeated = answers + answers.T - np.add.outer(expected, expected)
-    room = np.add.outer(many - expected, many - expected)
-    return (
-        repeated / np.maximum(room, 1e-9),
-        (items + items.T) / np.maximum(np.add.outer(whole, whole), 1),
+    marks = np.stack([panel.layout.correct(sheet) for sheet in sheets])
+
+    def share(given: Codes | Bools, seen: Sequence[tuple[Bools, float]]) -> FloatArray:
+        expected = np.array([expected for _, expected in seen])
+        room = np.array([np.count_nonzero(at) for at, _ in seen]) - expected
+        excess = np.empty((len(seen), len(seen)))
+        for place, (at, _) in enumerate(seen):
+            excess[place] = ((given == given[place]) & at).sum(axis=(1, 2)) - expected[place]
+        return (excess + excess.T) / np.maximum(np.add.outer(room, room), 1e-9)
+
+    items = np.array(
+        [
+            ((letters == own).all(axis=2) & at).sum(axis=1)
+            for own, at in zip(letters, unusual, strict=True)
+        ]
     )
+    whole = np.count_nonzero(unusual, axis=1)
+    items = (items + items.T) / np.maximum(np.add.outer(whole, whole), 1)
+    return share(letters, of_letters), items, share(marks, of_marks)
 
 
-def _unexpected(sheet: Sheet, panel: Panel) -> tuple[float, Bools, Bools]:
-    """Return the expected repetitions of unexpected answers, those answers, and unusual items."""
+def _unexpected(
+    sheet: Sheet, panel: Panel
+) -> tuple[tuple[Bools, float], tuple[Bools, float], Bools]:
+    """Return unexpected answers and marks, each with expected repetitions, and unusual items."""
 
-    def compute() -> tuple[float, Bools, Bools]:
-        expected = _letter_probabilities(sheet, sheet, panel.others(sheet), _habits(sheet, panel))
-        unexpected = sheet.answered & _is_unexpected(expected, sheet, panel.others(sheet))
-        unusual = np.asarray(unexpected.any(axis=1) & _varies(sheet, sheet.answered))
-        return float(expected[unexpected].sum()), unexpected, unusual
+    def compute() -> tuple[tuple[Bools, float], tuple[Bools, float], Bools]:
+        usual = panel.others(sheet)
+        chances = _right_and_wrong(sheet, usual)
+        letters, marks = (
+            (at & sheet.answered, float(expected[at & sheet.answered].sum()))
+            for at, expected in _unexpected_of(sheet, usual, _habits(sheet, panel), chances)
+        )
+        return letters, marks, np.asarray(letters[0].any(axis=1) & _varies(sheet, sheet.answered))
 
     return panel.once(("unexpected", id(sheet)), compute)
 
@@ -241,16 +272,18 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
     """
     usual = panel.without(one.family, two.family)
     if one.family == two.family:
-        limits = SAME_MODEL, ITEMS_SAME_MODEL
+        limits = SAME_MODEL, ITEMS_SAME_MODEL, SAME_MODEL
     else:
         known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
-        limits = DIFFERENT_MODELS if known else FEW_MODELS, ITEMS
+        limits = (DIFFERENT_MODELS, ITEMS, MARKS) if known else (FEW_MODELS, ITEMS, FEW_MODELS)
     both, found = overlap(one, two, usual, (_habits(one, panel), _habits(two, panel))), {}
     some = both.items_unusual > 0
-    counts = (both.excess, both.room), (both.items_repeated[some], both.items_unusual[some])
-    for check, (repeated, possible), limit in zip(
-        (COPIED, COPIED_ITEMS), counts, limits, strict=True
-    ):
+    counts: dict[str, Iterable[FloatArray]] = {
+        COPIED: both.letters,
+        COPIED_ITEMS: (both.items_repeated[some], both.items_unusual[some]),
+        COPIED_MARKS: both.marks,
+    }
+    for (check, (repeated, possible)), limit in zip(counts.items(), limits, strict=True):
         if np.count_nonzero(possible) >= FEWEST_ITEMS:
             p = p_above_zero(repeated - limit * possible)
             there = possible > 0
@@ -362,32 +395,50 @@ def overlap(
     layout = usual.layout
     both = one.answered & two.answered
     same = one.letters == two.letters
-    excess, room, repeated_items, unusual_items = np.zeros((4, len(both)))
+    right_one, right_two = layout.correct(one), layout.correct(two)
+    letters, marks = np.zeros((2, 2, len(both)))
+    repeated_items, unusual_items = np.zeros((2, len(both)))
     whole = (same | ~both).all(axis=1)
     for source, copier, habit in ((one, two, habits[1]), (two, one, habits[0])):
-        expected = _letter_probabilities(copier, source, usual, habit)
-        unexpected = both & _is_unexpected(expected, source, usual)
-        excess += np.where(unexpected, same - expected, 0).sum(axis=1)
-        room += np.where(unexpected, 1 - expected, 0).sum(axis=1)
-        unusual = unexpected.any(axis=1) & _varies(source, both)
+        chances = _right_and_wrong(copier, usual)
+        of_letters, of_marks = _unexpected_of(source, usual, habit, chances)
+        letters += _repetitions(both & of_letters[0], same, of_letters[1])
+        marks += _repetitions(both & of_marks[0], right_one == right_two, of_marks[1])
+        unusual = (both & of_letters[0]).any(axis=1) & _varies(source, both)
         unusual_items += unusual
         repeated_items += unusual & whole
-    wrong = both & ~layout.correct(one) & ~layout.correct(two)
+    wrong = both & ~right_one & ~right_two
     same_wrong = float(same[wrong].mean()) if wrong.any() else np.nan
-    return Overlap(same_wrong, excess, room, repeated_items, unusual_items)
+    return Overlap(same_wrong, letters, marks, repeated_items, unusual_items)
 
 
-def _is_unexpected(expected: FloatArray, source: Sheet, usual: Popularity) -> Bools:
-    """Check which answers are unexpected; those that many others give are not, if keys are wrong.
+def _repetitions(unexpected: Bools, same: Bools, expected: FloatArray) -> FloatArray:
+    """Return observed − expected, and n − expected repetitions of each item."""
+    return np.stack([np.where(unexpected, of - expected, 0).sum(axis=1) for of in (same, 1)])
 
-    If second versions suggest an answer, models that follow it share their changes to it.
+
+def _unexpected_of(
+    source: Sheet, usual: Popularity, habits: FloatArray, chances: tuple[FloatArray, FloatArray]
+) -> Iterator[tuple[Bools, FloatArray]]:
+    """Yield which letters, then which marks are unexpected, and the probability of each.
+
+    Those that many others give are not, if keys are wrong. If second versions suggest an answer,
+    models that follow it share their changes to it. `habits` and `chances` are those of the model
+    that is to repeat them.
     """
-    popular = take(usual.smoothed, source.places)
-    unexpected = np.asarray((expected < UNEXPECTED) & (popular < POPULAR))
-    if usual.layout.benchmark.swayed_by:
-        for _, first, second in usual.layout.pairs:
-            unexpected[:, second] &= source.letters[:, second] == source.letters[:, first]
-    return unexpected
+    layout = usual.layout
+    marks = layout.correct(source)
+    expected, right = _letter_probabilities(source, usual, habits, chances)
+    of_mark, share = (np.where(marks, p, 1 - p) for p in (right, usual.expected_right))
+    for given, probability, popular in (
+        (source.letters, expected, take(usual.smoothed, source.places)),
+        (marks, of_mark, share),
+    ):
+        unexpected = np.asarray((probability < UNEXPECTED) & (popular < POPULAR))
+        if layout.benchmark.swayed_by:
+            for _, first, second in layout.pairs:
+                unexpected[:, second] &= given[:, second] == given[:, first]
+        yield unexpected, probability
 
 
 def _varies(sheet: Sheet, there: Bools) -> Bools:
@@ -399,24 +450,27 @@ def _varies(sheet: Sheet, there: Bools) -> Bools:
 
 
 def _letter_probabilities(
-    sheet: Sheet, source: Sheet, usual: Popularity, habits: FloatArray
-) -> FloatArray:
-    """Return the probability that a model as accurate as `sheet` gives the letters of `source`.
+    source: Sheet, usual: Popularity, habits: FloatArray, chances: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the probability that a model gives the letters of `source`, and that it is right.
 
-    The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
-    model; the constant gives the sheet's own accuracy. Wrong letters keep their popularity. Then
-    every letter is weighted by the sheet's `_habits`.
+    Its `chances` are those of `_right_and_wrong`. Wrong letters keep their popularity. Then every
+    letter is weighted by the model's `_habits`.
     """
-    right, wrong = _right_and_wrong(sheet, usual)
+    right, wrong = chances
     of_key = habits[usual.layout.key][:, None]
     popular = take(usual.smoothed, source.places) * wrong
     own = np.where(source.places == usual.layout.key_places, right, popular)
     whole = right * of_key + wrong * (usual.smoothed @ habits - usual.expected_right * of_key)
-    return np.asarray(own * habits[np.maximum(source.letters, 0)] / whole)
+    return own * habits[np.maximum(source.letters, 0)] / whole, right * of_key / whole
 
 
 def _right_and_wrong(sheet: Sheet, usual: Popularity) -> tuple[FloatArray, FloatArray]:
-    """Return the probability of each correct answer, and the factor of popularity of wrong ones."""
+    """Return the probability of each correct answer, and the factor of popularity of wrong ones.
+
+    The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
+    model; the constant gives the sheet's own accuracy.
+    """
     right = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
     return right, (1 - right) / np.maximum(1 - usual.expected_right, 1e-9)
 

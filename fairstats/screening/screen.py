@@ -25,6 +25,7 @@ from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
 from fairstats.screening.copied_answers import (
     check_copied_items,
+    check_copied_marks,
     check_copying,
     check_mosaic,
     check_snapshot,
@@ -73,6 +74,7 @@ _Checks = tuple[Callable[[Sheet, Panel], Finding | None], ...]
 _LETTER_CHECKS: _Checks = (
     check_copying,
     check_copied_items,
+    check_copied_marks,
     check_mosaic,
     check_alignment,
     check_pair_flips,

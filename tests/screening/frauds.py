@@ -59,6 +59,21 @@ def copied_items(share: float) -> Fraud:
     return make
 
 
+def copied_marks(share: float) -> Fraud:
+    """Copy this share of the answers, with the wrong letters of each item exchanged."""
+
+    def make(answers, other, benchmark, rng):
+        exchanged = {}
+        for item, key in benchmark.answer_keys.items():
+            wrong = rng.permutation([letter for letter in benchmark.options if letter != key])
+            exchanged |= {(item, a): b for a, b in zip(wrong, np.roll(wrong, 1), strict=True)}
+        cells = zip(other["item_id"], other["answer"], strict=True)
+        letters = [exchanged.get(cell, cell[1]) for cell in cells]
+        return copied(share)(answers, _with_letters(other, letters), benchmark, rng)
+
+    return make
+
+
 def moved(order: Callable[[np.ndarray, np.random.Generator], np.ndarray]) -> Fraud:
     """Give each item the answers of the item at the same place of another order."""
 
@@ -276,6 +291,7 @@ def in_part(fraud: Fraud, share: float) -> Fraud:
 #: The frauds by name, with the checks that must flag them.
 FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "copied, 99%": (copied(0.99), ("copied_answers",)),
+    "copied with other wrong letters": (copied_marks(1), ("copied_marks",)),
     "copied, half": (copied_items(0.5), ("copied_answers", "copied_items")),
     "moved by one item": (moved(lambda items, rng: np.roll(items, 1)), ("item_alignment",)),
     "in the order of a hash": (

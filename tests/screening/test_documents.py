@@ -61,6 +61,7 @@ def test_page_gives_the_limits_of_the_code():
             [copied.DIFFERENT_MODELS, copied.FEW_MODELS, copied.SAME_MODEL],
             [copied.SAME_FILE, copied.SAME_FILE_ALL],
         ),
+        "copied_marks": ([copied.MARKS, copied.FEW_MODELS, copied.SAME_MODEL], []),
         "copied_items": ([copied.ITEMS, copied.ITEMS_SAME_MODEL], []),
         "item_alignment": ([letters.EXCESS], [letters.EXCESS_BLOCK]),
         "pair_flips": ([flips.ALL_PAIRS, flips.ONE_PAIR], []),

@@ -17,6 +17,7 @@ from tests.screening.frauds import (
     FRAUDS,
     copied,
     copied_items,
+    copied_marks,
     forced,
     key_of_easiest,
     mosaic,
@@ -68,7 +69,7 @@ def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, 
     against = pd.concat(honest[1:], ignore_index=True)
     table = screen(made.assign(model="tuned"), against, benchmarks=[synthetic]).to_frame()
     rows = table.set_index("check")
-    for check in ("copied_answers", "copied_items", "mosaic"):
+    for check in COPYING:
         note = rows.loc[check, "note"]
         words = ("fine-tuned", "quantised", "re-hosted", "two names", "declare", "wrong keys")
         assert rows.loc[check, "flag"] == "look"
@@ -173,7 +174,7 @@ def test_copy_among_many_sets_is_found_as_by_comparing_all(synthetic, by_check, 
 
     def rows():
         table = screen(answers, benchmarks=[synthetic]).to_frame()
-        own = table[(table["model"] == name) & table["check"].str.startswith("copied")]
+        own = table[(table["model"] == name) & table["check"].isin(COPYING[:2])]
         return own.drop(columns="p_adjusted").reset_index(drop=True)
 
     found = rows()
@@ -181,6 +182,17 @@ def test_copy_among_many_sets_is_found_as_by_comparing_all(synthetic, by_check, 
     assert found["note"].str.contains(f"“{source}”", regex=False).all()
     monkeypatch.setattr(copied_answers, "MOST_COMPARED", len(answers))
     pd.testing.assert_frame_equal(found, rows())
+
+
+def test_copy_with_other_wrong_letters_is_found_among_many_sets(synthetic, monkeypatch):
+    sets = honest_panel(synthetic, 8, rng=np.random.default_rng(11))
+    made = copied_marks(1)(sets[1], sets[5], synthetic, np.random.default_rng(12))
+    monkeypatch.setattr(copied_answers, "MOST_COMPARED", 1)
+    found = flags_with([sets[0], made, *sets[2:]], synthetic)
+    for one, two in ((made, sets[5]), (sets[5], made)):
+        row = found.loc[(one["model"].iloc[0], "copied_marks")]
+        assert row["flag"] == "look"
+        assert f"“{two['model'].iloc[0]}”" in row["note"]
 
 
 def test_set_put_together_from_many_others_is_flagged(honest, synthetic, by_check):
@@ -259,7 +271,7 @@ def flags_with(sets, benchmark, **successors):
     return table.set_index(["model", "check"])[["flag", "note"]]
 
 
-COPYING = ["copied_answers", "copied_items", "mosaic"]
+COPYING = ["copied_answers", "copied_items", "copied_marks", "mosaic"]
 
 
 def test_agreement_of_declared_successors_is_noted_and_not_asked_about(honest, synthetic):
@@ -276,7 +288,7 @@ def test_agreement_of_declared_successors_is_noted_and_not_asked_about(honest, s
         found = flags_with(sets, synthetic, tuned=base, second=second_of)
         rows = found[found.index.get_level_values("check").isin(COPYING)]
         for model in ("tuned", "second", base):
-            assert rows.loc[model, "flag"].tolist() == ["declared", "declared", "ok"]
+            assert rows.loc[model, "flag"].tolist() == [*["declared"] * 3, "ok"]
             assert not rows.loc[model, "note"].str.contains("?", regex=False).any()
         assert f"with “{base}”" in rows.loc[("tuned", "copied_answers"), "note"]
         # Nothing else changes; mosaics of all models are then without their relatives.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairstats.screening.answer_sheets import Panel, Sheet
-from fairstats.screening.copied_answers import check_copying
+from fairstats.screening.copied_answers import check_copied_marks, check_copying
 from fairstats.screening.findings import ASKING
 from tests.screening.honest_models import (
     WRONG_KEYS,
@@ -77,6 +77,18 @@ def test_models_that_prefer_a_letter_share_errors_honestly(accuracy, models, opt
     found = asked(**at, screened="letters")
     checks = {check for flags in found for check, flag in flags.items() if flag in ASKING}
     assert checks <= {"letter_shares"}
+
+
+def test_two_models_that_nearly_always_give_one_letter_are_right_on_the_same_items():
+    rng = np.random.default_rng([7, 0])
+    items = draw_items(simulated_benchmark(400, 4, rng=rng), rng=rng)
+    habits = [np.array([6.0, 0, 0, 0])] * 2 + [None] * 6
+    one, two, *others = (
+        Sheet(f"m{n}", "plain", 0, draw_letters(items, 0.4, habit=habit, rng=rng))
+        for n, habit in enumerate(habits)
+    )
+    found = check_copied_marks(one, Panel(items.layout, (one, two), (one, two, *others)))
+    assert found.flag(found.p_value) == "ok"
 
 
 @pytest.mark.parametrize("accuracy", [(0.62, 0.68), (0.75, 0.85)])

@@ -13,7 +13,12 @@ from scipy import special, stats
 
 from fairstats.counts.grid import MISSING
 from fairstats.screening.answer_sheets import Layout, Panel, Popularity, Sheet
-from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
+from fairstats.screening.copied_answers import (
+    _letter_probabilities,
+    _right_and_wrong,
+    overlap,
+    shift_accuracy,
+)
 from fairstats.screening.difficulty import _LOGITS, _ability, expected_correct
 from fairstats.screening.findings import Finding, p_above_zero, separation
 from fairstats.screening.flips_and_labels import check_flip_level, check_pair_flips
@@ -190,16 +195,10 @@ def test_expected_repetitions_equal_enumeration(layout):
     one, source = sheet(layout, "one"), sheet(layout, "source")
     panel = Panel(layout, (one, source), tuple(others))
     usual = panel.without("one", "source")
-    found = _letter_probabilities(one, source, usual, np.ones(4))
-    every = np.stack(
-        [
-            _letter_probabilities(
-                one, Sheet("x", "plain", 0, np.full_like(one.letters, letter)), usual, np.ones(4)
-            )
-            for letter in range(4)
-        ],
-        axis=2,
-    )
+    of_one = (usual, np.ones(4), _right_and_wrong(one, usual))
+    found, _ = _letter_probabilities(source, *of_one)
+    always = (Sheet("x", "plain", 0, np.full_like(one.letters, letter)) for letter in range(4))
+    every = np.stack([_letter_probabilities(each, *of_one)[0] for each in always], axis=2)
     assert every.sum(axis=2) == pytest.approx(np.ones(one.letters.shape), abs=1e-5)
     cells = [(0, 0), (0, 1), (5, 2)]
     law = np.zeros(4)
@@ -211,7 +210,7 @@ def test_expected_repetitions_equal_enumeration(layout):
 
 def repeated(one: Sheet, two: Sheet, usual: Popularity) -> float:
     both = overlap(one, two, usual, (np.ones(4), np.ones(4)))
-    return both.excess.sum() / both.room.sum()
+    return both.letters[0].sum() / both.letters[1].sum()
 
 
 def test_overlap_is_one_for_the_same_answers_and_near_zero_for_independent_ones(layout):
@@ -220,7 +219,9 @@ def test_overlap_is_one_for_the_same_answers_and_near_zero_for_independent_ones(
     same = Sheet("two", "plain", 0, one.letters)
     usual = Panel(layout, (one, two), tuple(others)).without("one", "two")
     assert repeated(one, same, usual) == pytest.approx(1)
-    assert overlap(one, same, usual, (np.ones(4), np.ones(4))).same_wrong == 1
+    both = overlap(one, same, usual, (np.ones(4), np.ones(4)))
+    assert both.same_wrong == 1
+    assert both.marks[0] == pytest.approx(both.marks[1])
     assert abs(repeated(one, two, usual)) < 0.25
     assert repeated(one, two, usual) == pytest.approx(repeated(two, one, usual))
 
