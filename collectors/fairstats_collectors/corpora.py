@@ -100,10 +100,6 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
         The maximum number of words in a snippet. A longer text is split into chunks; each repeats
         the last `OVERLAP_WORDS` words of the previous one.
 
-    Returns
-    -------
-    Corpus
-
     Raises
     ------
     InputError

@@ -158,13 +158,7 @@ class MappingFile(Table):
         return [path for name in self.files for path in folder.rglob(name)]
 
     def parts(self, record: Record, path: Path, limits: Limits) -> Record:
-        """Add the named parts of the patterns to a record's fields.
-
-        Raises
-        ------
-        InputError
-            If a text does not match its pattern.
-        """
+        """Add the named parts of the patterns to a record's fields."""
         fields, file = record.fields, Path(record.path or path)
         place = file.resolve().as_posix() if self.patterns else ""
         for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
@@ -183,13 +177,7 @@ class MappingFile(Table):
     def with_parts(
         self, records: Iterable[Record], path: Path, limits: Limits | None = None
     ) -> list[Record]:
-        """Add the parts to every record of a file.
-
-        Raises
-        ------
-        InputError
-            With every text that does not match its pattern.
-        """
+        """Add the parts to every record of a file."""
         full: list[Record] = []
         problems: list[Problem] = []
         limits = limits or Limits(path)

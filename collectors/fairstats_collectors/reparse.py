@@ -105,10 +105,6 @@ def reparse_answers(
         Read only letters, without the options' texts. Answers that give an option's text are then
         lost.
 
-    Returns
-    -------
-    Reparsed
-
     Raises
     ------
     InputError

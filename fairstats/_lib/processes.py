@@ -66,13 +66,7 @@ def in_copy(work: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
 
 @contextmanager
 def pool_of_copies(task: str) -> Iterator[ProcessPoolExecutor]:
-    """Give as many copies of this process as there are cores; an error names their task.
-
-    Raises
-    ------
-    RenderError
-        If a copy ended.
-    """
+    """Give as many copies of this process as there are cores; an error names their task."""
     # Waiting copies would outlive a killed process, and keep its output open.
     pool = ProcessPoolExecutor(
         cores(), mp_context=get_context("fork"), initializer=_end_with_parent

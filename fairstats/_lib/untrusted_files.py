@@ -94,16 +94,7 @@ class FileBytes(os.PathLike[str]):
 def read_once(path: AnyPath, most: int | None = None) -> FileBytes:
     """Read a whole regular file; return a file that was read before unchanged.
 
-    Parameters
-    ----------
-    path : path or FileBytes
-        The file.
-    most : int, optional
-        Maximum size in bytes; by default `MAX_FILE_BYTES`.
-
-    Returns
-    -------
-    FileBytes
+    It may have `most` bytes, by default `MAX_FILE_BYTES`.
 
     Raises
     ------
@@ -155,13 +146,7 @@ def already_read(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, FileByte
 
 
 def read_text(path: AnyPath, most: int | None = None) -> str:
-    """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text.
-
-    Raises
-    ------
-    InputError
-        As `read_once`, and if it is not UTF-8.
-    """
+    """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text."""
     file = read_once(path, MAX_TEXT_FILE_BYTES if most is None else most)
     try:
         return file.content.decode()
@@ -174,19 +159,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
 
     A shared file must not refer to files elsewhere on its reader's machine.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder that must contain it, at any depth.
-    name : object
-        The name as declared.
-    path, key : Path, str
-        Where it is declared, for the problem.
-
-    Returns
-    -------
-    Path
-        The file; it may be missing.
+    `path` and `key` are where it is declared. It may be missing, and be at any depth of the folder.
 
     Raises
     ------
@@ -212,13 +185,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
 
 
 def refuse_links(paths: Collection[Path]) -> None:
-    """Refuse symbolic links in a folder: they may lead anywhere.
-
-    Raises
-    ------
-    InputError
-        Names every link, but not its target.
-    """
+    """Refuse symbolic links in a folder, but do not name their targets: they may lead anywhere."""
     remedy = "replace it by the file it points to, or remove it"
     linked = (path for path in paths if path.is_symlink())
     refuse(Problem(str(path), "is a symbolic link", remedy) for path in linked)

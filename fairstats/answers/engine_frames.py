@@ -94,15 +94,8 @@ def open_answers(
 ) -> OpenAnswers:
     """Check an answers table, and load its benchmarks; an open one is returned unchanged.
 
-    Parameters
-    ----------
-    answers : data frame or OpenAnswers
-        The table, in any engine.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are not built in.
-    only_listed : bool
-        Whether to refuse a table without a single item that the benchmark lists. If not, a `Note`
-        says so: such answers can be to other, easier questions.
+    With `only_listed`, a table without a single item that the benchmark lists is refused. If not, a
+    `Note` says so: such answers can be to other, easier questions.
 
     Raises
     ------
@@ -138,13 +131,7 @@ def open_answers(
 def open_pairs(
     answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> OpenAnswers:
-    """Open answers as `open_answers` does; refuse benchmarks without groups to compare.
-
-    Raises
-    ------
-    InputError
-        As `open_answers`, and if a benchmark declares no pairs of groups.
-    """
+    """Open answers as `open_answers` does; refuse benchmarks without groups to compare."""
     opened = open_answers(answers, benchmarks)
     remedy = "compare models or strategies with `fairstats compare`"
     refuse(

@@ -54,11 +54,6 @@ def check_answers(
     same name. With `repeated`, the same answer may be there twice if there is no other problem. The
     given frame is not changed.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows with the schema's types.
-
     Raises
     ------
     InputError

@@ -65,13 +65,6 @@ class ParsedAnswer:
 def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     r"""Read the chosen option from a reply.
 
-    Parameters
-    ----------
-    raw : str or None
-        The unprocessed reply.
-    options : Mapping[str, str]
-        The text of each option by its capital letter.
-
     Returns
     -------
     ParsedAnswer

@@ -112,11 +112,6 @@ def answer_form(benchmark: Benchmark) -> str:
 def load_prompt(strategy: str) -> Template:
     """Return the prompt template of a strategy, with placeholders ``$question`` and ``$options``.
 
-    Raises
-    ------
-    InputError
-        If there is no such strategy.
-
     Examples
     --------
     >>> sorted(load_prompt("plain").get_identifiers())

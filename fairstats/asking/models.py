@@ -77,13 +77,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read ``k/n``.
-
-        Raises
-        ------
-        InputError
-            If it does not have this form, or k is not from 1 to n.
-        """
+        """Read ``k/n``, with k from 1 to n."""
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         number, of = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= of:

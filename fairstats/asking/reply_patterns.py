@@ -36,17 +36,7 @@ _THINKING = re.compile(
 
 
 def plain_text(raw: str) -> str:
-    r"""Return the reply in the form used by the rules.
-
-    Parameters
-    ----------
-    raw : str
-        The unprocessed reply.
-
-    Returns
-    -------
-    str
-        Empty if the reply was cut off while the model was thinking.
+    r"""Return the reply in the form used by the rules; empty if it was cut off during the thinking.
 
     Examples
     --------

@@ -64,15 +64,8 @@ def read_reply(
 ) -> ParsedAnswer:
     """Read a reply by the benchmark's kind of answers.
 
-    Parameters
-    ----------
-    raw : str or None
-        The unprocessed reply.
-    benchmark : Benchmark
-        Declares the kind of answers, and the options or limits.
-    options : Mapping[str, str], optional
-        The text of each option of the item. If the benchmark's options are no letters, but these
-        are its options or labels by letter, a letter is read as the option of its text.
+    If the benchmark's options are no letters, but `options` has its options or labels by letter, a
+    letter is read as the option of its text.
 
     Returns
     -------
@@ -118,13 +111,6 @@ def _are_letters(options: Collection[str]) -> bool:
 
 def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     r"""Read a decision, a level or a score from a reply.
-
-    Parameters
-    ----------
-    raw : str or None
-        The unprocessed reply.
-    benchmark : Benchmark
-        A benchmark whose answers are not letters.
 
     Returns
     -------

@@ -287,13 +287,7 @@ def builtin_benchmarks() -> dict[str, Path]:
 def load_benchmarks(
     names: Iterable[str], given: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> dict[str, Benchmark]:
-    """Return the benchmarks with these names, from `given`, else built-in ones.
-
-    Raises
-    ------
-    InputError
-        If a name is neither given nor built in.
-    """
+    """Return the benchmarks with these names, from `given`, else built-in ones."""
     known = by_name(given)
     built_in = builtin_benchmarks()
     loaded = {}

@@ -99,11 +99,6 @@ def load_items(benchmark: Benchmark) -> list[Item]:
         have the options of the benchmark. An attribute that another one crosses may have no
         variants.
 
-    Returns
-    -------
-    list of Item
-        In the order of the file.
-
     Raises
     ------
     InputError
@@ -173,10 +168,6 @@ def read_vignettes(source: AnyPath, *, benchmark: AnyPath | Benchmark | None = N
         The benchmark that declares the attributes and groups of an items file. By default, the
         ``.toml`` of the same name for JSON Lines, and ``fairmedqa`` for the released parquet file.
 
-    Returns
-    -------
-    Vignettes
-
     Raises
     ------
     InputError
@@ -232,17 +223,6 @@ def read_amqa_items(path: Path) -> list[Item]:
     path : Path
         With ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and one column for each
         of the eight variants.
-
-    Returns
-    -------
-    list of Item
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, a column is missing, a value is not text, an item's name is
-        duplicated, or a key is not one of the letters.
     """
     if not path.is_file():
         raise input_error(path, "no such file", "check the path")

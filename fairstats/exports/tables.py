@@ -104,13 +104,7 @@ def _cell_html(cell: Cell, tag: str) -> str:
 
 
 def chosen_grids(release: Release, options: Options) -> list[Grid]:
-    """Return the chosen tables: one of the release, or those on its pages.
-
-    Raises
-    ------
-    InputError
-        If there is no such table, page or column, or no row has the values.
-    """
+    """Return the chosen tables: one of the release, or those on its pages."""
     if options.table is not None:
         return [_release_grid(release, options)]
     pages = {

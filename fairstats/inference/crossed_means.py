@@ -40,13 +40,7 @@ class Crossing:
 
     @classmethod
     def of(cls, items: npt.ArrayLike, raters: npt.ArrayLike, n: int) -> Crossing:
-        """Build the crossing of n ratings from names.
-
-        Raises
-        ------
-        ValueError
-            For a null item or rater, or a length other than n.
-        """
+        """Build the crossing of n ratings from names."""
         numbers = []
         for name, labels in (("items", items), ("raters", raters)):
             codes, known = pd.factorize(pd.Series(labels))
@@ -85,10 +79,6 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
         model's parameter, the scores times the inverse information.
     crossing : Crossing
         The item and the rater of each rating, with at least two items or at least two raters.
-
-    Returns
-    -------
-    CrossedVariance
 
     Notes
     -----

@@ -225,14 +225,9 @@ def _other_software(
 def table_problems(
     release: Release, name: str, found: pd.DataFrame, keys: tuple[str, ...]
 ) -> tuple[Problem, ...]:
-    """Compare a table of a release with the recomputed one.
+    """Compare a table of a release with the recomputed one; return the first difference.
 
     `keys` are the columns that name a row to a reader.
-
-    Returns
-    -------
-    tuple of Problem
-        The first difference, or why the file cannot be read; empty if the tables are the same.
     """
     path = release.path / DOWNLOADS / f"{name}.parquet"
     try:
@@ -263,13 +258,7 @@ def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
 
 
 def refuse_hidden_columns(path: Path) -> None:
-    """Refuse a table with columns that pandas would read under another name, or not at all.
-
-    Raises
-    ------
-    InputError
-        If its metadata is not what `fairstats publish` writes.
-    """
+    """Refuse a table with columns that pandas would read under another name, or not at all."""
     footer = _footer(path)
     schema, rows = footer.schema.to_arrow_schema(), footer.num_rows
     wrong = partial(input_error, path, remedy=_REMEDY)

@@ -416,12 +416,7 @@ def preview(
 ) -> Preview:
     """Compute the estimates and ranks of a board with and without submitted answers.
 
-    Parameters
-    ----------
-    submitted, present : pandas.DataFrame
-        The submitted answers, and those on the board; None for an empty board.
-    missing, alpha, benchmarks
-        As in `fairstats.analyze`.
+    The answers `present` on the board are None if it is empty.
     """
     keys = list(UNIT_COLUMNS)
     new = pd.MultiIndex.from_frame(submitted[keys].drop_duplicates())

@@ -171,13 +171,7 @@ def verify(
 
 
 def site_releases(folder: Path) -> list[Release]:
-    """List the releases of a site, oldest first.
-
-    Raises
-    ------
-    InputError
-        If there is no release, or a manifest cannot be read.
-    """
+    """List the releases of a site, oldest first; refuse a site without any."""
     if os.path.lexists(folder / MANIFEST):
         remedy = "give the folder of the site, which contains v/"
         raise input_error(folder, "is one release, not a site", remedy)
@@ -190,13 +184,7 @@ def site_releases(folder: Path) -> list[Release]:
 
 
 def hash_problems(site: Path) -> list[Problem]:
-    """Check the hashes of a site's files and the chain of its releases, without recomputing.
-
-    Raises
-    ------
-    InputError
-        As `site_releases`.
-    """
+    """Check the hashes of a site's files and the chain of its releases, without recomputing."""
     releases = site_releases(site)
     problems: list[Problem] = []
     for release in releases:

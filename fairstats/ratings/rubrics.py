@@ -273,13 +273,7 @@ def _load_once(built_in: Path) -> Rubric:
 
 
 def load_rubrics(names: Iterable[str], given: Rubrics = ()) -> dict[str, Rubric]:
-    """Return the rubrics with these names, from `given` if possible, else built-in ones.
-
-    Raises
-    ------
-    InputError
-        If a name is neither given nor built in.
-    """
+    """Return the rubrics with these names, from `given` if possible, else built-in ones."""
     known = given if isinstance(given, Mapping) else {rubric.name: rubric for rubric in given}
     built_in = builtin_rubrics()
     loaded = {}

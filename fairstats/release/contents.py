@@ -188,13 +188,7 @@ class Release(Memo):
         return dict(self.manifest.get("models", {}))
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one of the release's tables, see `fairstats.release.tables`.
-
-        Raises
-        ------
-        InputError
-            If it is damaged, or another version of fairstats made the release without it.
-        """
+        """Return one of the release's tables, see `fairstats.release.tables`."""
         if name == "answers":
             return read_parquet(self.answers_path)
         file = f"{DOWNLOADS}/{name}.parquet"
@@ -350,13 +344,7 @@ class Release(Memo):
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """Read a table of a release.
-
-    Raises
-    ------
-    InputError
-        If it is missing or damaged.
-    """
+    """Read a table of a release."""
     import pyarrow
 
     try:

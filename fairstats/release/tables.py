@@ -316,10 +316,7 @@ TABLES: Mapping[str, ReleaseTable] = {
 def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataFrame]:
     """Compute all tables of a release.
 
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        The tables by name, in the order of `fairstats.release.tables.TABLES`.
+    They are in the order of `TABLES`.
     """
     many = isinstance(of.answers, pd.DataFrame) and _FEWEST <= len(of.answers) <= _MOST
     apart = _APART if many and cores() > 1 else ()
@@ -346,13 +343,7 @@ def _made(
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips."""
     # Use one type for texts, so that reading and writing again gives the same bytes.
     table = table.infer_objects()
     paths = [folder / f"{name}.{suffix}" for suffix in formats_of(name)]

@@ -107,11 +107,6 @@ def render(
 
     ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer. `watch` gets
     the pages that are drawn.
-
-    Raises
-    ------
-    RenderError
-        If Quarto is required but cannot be used, or a page cannot be drawn.
     """
     program = None
     if renderer != "builtin" and all(map(find_spec, _QUARTO_NEEDS)):
@@ -500,23 +495,9 @@ def draw_report(
 ) -> None:
     """Draw the report ``reports/_<page>_report.qmd``, and write it whole or not at all.
 
-    Parameters
-    ----------
-    release : Release
-        The release that it reports.
-    page : str
-        The page's name in the folder of pages and in the style sheet.
-    values : mapping of str to str, optional
-        They replace ``{{name}}`` in its cells.
-    title, to, target, keywords
-        The title in plain text, the format, the file, and the keywords of a PDF.
-    headline : bool
-        Whether the page shows its title itself.
-    conditions : mapping of str to bool, optional
-        What its conditional content depends on, see
-        `fairstats.report.site_pages.benchmark_conditions`.
-    finish : callable
-        Makes the content of the file from the drawn one, e.g. signs it.
+    `values` replace ``{{name}}`` in the page's cells, and `conditions` are what its conditional
+    content depends on. With `headline`, the page shows its title itself. `finish` makes the content
+    of the file from the drawn one, e.g. signs it.
     """
     with temporary_folder("report") as project:
         copy_pages(project)

@@ -273,11 +273,7 @@ def is_submission(folder: Path) -> bool:
 def accepted_submissions(files: Mapping[Path, FileBytes]) -> list[Submission]:
     """Return the submissions that files of answers belong to.
 
-    Parameters
-    ----------
-    files : mapping of Path to FileBytes
-        Files of answers and retrievals. Those in a folder without a declaration and a record of
-        acceptance belong to no submission.
+    Files in a folder without a declaration and a record of acceptance belong to none.
 
     Raises
     ------

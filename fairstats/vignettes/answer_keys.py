@@ -24,12 +24,7 @@ _ASPECT = "keys"
 def key_findings(opened: OpenAnswers, *, alpha: float = 0.05) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the share of items on which most models agree on one wrong option, and these items.
 
-    Parameters
-    ----------
-    opened : OpenAnswers
-        The answers; a missing answer counts neither as right nor as wrong.
-    alpha : float
-        1 − confidence level.
+    A missing answer counts neither as right nor as wrong.
 
     Returns
     -------

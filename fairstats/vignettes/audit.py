@@ -79,10 +79,6 @@ def audit_vignettes(
     alpha : float
         1 − confidence level.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     InputError

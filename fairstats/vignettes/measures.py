@@ -65,13 +65,7 @@ def no_measures() -> pd.DataFrame:
 
 
 def read_measures(source: Paths) -> pd.DataFrame:
-    """Read measures from files, or from the files ``*.measures.parquet`` in folders.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or fails `check_measures`, or a measure is in two files.
-    """
+    """Read measures from files, or from the files ``*.measures.parquet`` in folders."""
     given = each_path(source)
     files, read = files_ending(given, MEASURES_SUFFIX), already_read(given)
     tables = [check_measures(load_table(read.get(f, f)), path=str(f)) for f in files]

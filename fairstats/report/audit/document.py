@@ -115,13 +115,7 @@ ON_PAGE_1 = (
 
 
 def read_facts(path: AnyPath) -> AuditFacts:
-    """Read the facts of an audit report from a TOML file with some of the keys of `AuditFacts`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or for a key that is unknown, empty, too long or of another type.
-    """
+    """Read the facts of an audit report from a TOML file with some of the keys of `AuditFacts`."""
     source = Path(path)
     declared = read_toml(source)
     known = tuple(AuditFacts.model_fields)
@@ -147,11 +141,6 @@ def _problem(error: Any, source: Path) -> Problem:
 
 def decoded_facts(text: str) -> AuditFacts:
     """Return the facts that `AuditFacts.encoded` encoded.
-
-    Raises
-    ------
-    ValueError
-        If the text does not encode facts.
 
     Examples
     --------
@@ -363,13 +352,7 @@ def report_model(
 
 
 def model_of(release: Release, slug: str) -> str:
-    """Return the model with this name or page address.
-
-    Raises
-    ------
-    InputError
-        If the release has no such model.
-    """
+    """Return the model with this name or page address."""
     for model, own in release.slugs.items():
         if slug in (model, own):
             return model

@@ -427,10 +427,7 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
     """Return a model's differences between groups in this release and earlier ones.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The figures to draw, and ``release``, oldest first. A release without the model has no row.
+    The oldest release is first. A release without the model has no row.
     """
     tables = []
     for one in (*release.earlier, release):

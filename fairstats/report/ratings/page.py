@@ -392,32 +392,13 @@ def report_ratings(
 ) -> Path:
     """Write a report of ratings: the Ratings page of a site, with methods and hashes.
 
-    Parameters
-    ----------
-    ratings : path, or iterable of paths
-        As for `fairstats.read_ratings`.
-    to : {"html", "pdf"}
-        One HTML file with everything in it, or a typeset PDF.
-    out : path, optional
-        The file to write (default: ``ratings.html`` or ``ratings.pdf`` in the current folder).
-    title : str
-        The report's title.
-    alpha : float
-        1 − confidence level.
-    rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+    By default it is ``ratings.html`` or ``ratings.pdf`` in the current folder. If it cannot be
+    drawn, no file is written.
 
     Returns
     -------
     Path
         The report.
-
-    Raises
-    ------
-    InputError
-        If the ratings have a problem.
-    fairstats.report.render.PageError
-        If the report cannot be drawn. Then no file is written.
     """
     paths = each_path(ratings)
     frame = read_ratings(paths, rubrics=rubrics)

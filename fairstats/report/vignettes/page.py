@@ -470,10 +470,6 @@ def report_vignettes(
     alpha : float
         1 − confidence level.
 
-    Returns
-    -------
-    AuditFiles
-
     Raises
     ------
     InputError

@@ -80,10 +80,6 @@ def release_vignettes(
         Release every item with all variants kept by the build, without a review; title, notes and
         data card state this.
 
-    Returns
-    -------
-    Released
-
     Raises
     ------
     InputError

@@ -137,10 +137,6 @@ def next_round(
     dry_run : bool
         Report the state of the review, without assigning anything.
 
-    Returns
-    -------
-    Consensus
-
     Raises
     ------
     InputError

@@ -65,10 +65,6 @@ def import_review(
     edits : path, optional
         CSV with `EDIT_COLUMNS`, one row per variant with a rewritten text.
 
-    Returns
-    -------
-    TakenIn
-
     Raises
     ------
     InputError

@@ -61,13 +61,7 @@ class Groups:
 
 
 def load_groups(path: Path) -> Groups:
-    """Read a declaration of groups as in ``data/substitutions/cpv.toml``.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it lacks required declarations or contradicts itself.
-    """
+    """Read a declaration of groups as in ``data/substitutions/cpv.toml``."""
     tables = parse(_Groups, read_toml(path), path, example=_EXAMPLE).attributes
     problems = [
         Problem(str(path), message, remedy, column=f"attributes.{where}")
@@ -214,10 +208,6 @@ def substitute(
     keep_sex_specific : bool
         Whether to keep items on sex-specific conditions, which are left out if the groups require
         it.
-
-    Returns
-    -------
-    Substituted
 
     Raises
     ------
