@@ -41,7 +41,6 @@ from fairstats.inference._checks import (
     check_resampling,
 )
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.metrics.mcnemar import FLIPPING
 from fairstats.metrics.metric import (
     Columns,
     Groups,
@@ -54,6 +53,7 @@ from fairstats.metrics.metric import (
     Samples,
     columns_of,
 )
+from fairstats.metrics.pair_tests import FLIPPING
 from fairstats.metrics.registry import (
     GROUPS_METRICS,
     KEY_METRICS,

@@ -1,15 +1,28 @@
-"""McNemar's test, and its extremes over all fill-ins of missing answers."""
+"""Tests of a pair of groups: McNemar's with its extremes over all fill-ins, sign flips, letters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from fairstats._lib.result_objects import TestResult
 from fairstats.counts.patterns import PATTERNS, IntArray, PolicyCounts, apply_policy
-from fairstats.inference.clustered_answers import sign_flip_test
+from fairstats.inference.clustered_answers import flip_test, sign_flip_test
+from fairstats.inference.letters import bowker, stuart_maxwell
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs, Range
+from fairstats.metrics.metric import (
+    NUMERIC,
+    SHARES,
+    Columns,
+    NumberMetric,
+    Numbers,
+    PairMetric,
+    Pairs,
+    Range,
+)
 
 Flippable = Literal["midp", "exact"]
 #: The tests that exist for clustered answers, by flipping items.
@@ -116,4 +129,87 @@ MCNEMAR = PairMetric(
     kinds=SHARES,
     compute=_rows,
     bounds_rows=_rows_of_bounds,
+)
+
+
+def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
+    """Return both tests of every pair, for ``numbers.once``."""
+    found: dict[Flippable, dict[str, Any]] = {}
+    for method in FLIPPING:
+        results = [flip_test(s.difference, s.many, method=method) for s in numbers.sums]
+        text = f"sign flip {method}, units flipped"
+        found[method] = {
+            "statistic": np.array([float(one.statistic) for one in results]),
+            "p_value": np.array([float(one.p_value) for one in results]),
+            "test": np.array(
+                [text if one.method == method else f"{text} ({one.method})" for one in results],
+                dtype=object,
+            ),
+        }
+    return found
+
+
+def _flip_rows(numbers: Numbers) -> Columns:
+    n = np.array([sums.n for sums in numbers.sums], dtype=np.int64)
+    total = np.array([float(sums.difference @ sums.many) for sums in numbers.sums])
+    estimate = np.where(n > 0, total / np.maximum(n, 1), np.nan)
+    rows = numbers.rows() | numbers.moves | {"estimate": estimate, "n": n}
+    return stacked_rows([rows | own for own in numbers.once(flip_tests_of).values()])
+
+
+SIGN_FLIP = NumberMetric(
+    name="sign_flip",
+    label="Sign-flip test",
+    definition="Test of no difference between the groups, in two rows: mid-p, which the verdict "
+    "uses, and exact. Each independent unit's difference could as well have the other sign. The "
+    "estimate is the mean difference over the pairs.",
+    formula=r"\sum_k \pm d_k",
+    order=100,
+    ideal=0,
+    kinds=NUMERIC,
+    compute=_flip_rows,
+)
+
+
+def _letter_test(
+    test: Callable[[npt.ArrayLike], TestResult], order: int, label: str, definition: str
+) -> PairMetric:
+    def rows(pairs: Pairs) -> Columns:
+        # The tests assume independent pairs, so clustered pairs have no test.
+        single = ~pairs.clustered
+        tables = pairs.outcomes.letters[single]
+        result = test(tables)
+        return {name: column[single] for name, column in pairs.outcomes.keys.items()} | {
+            "statistic": result.statistic,
+            "p_value": result.p_value,
+            "test": [f"{test.__name__}, {df} df" for df in np.ravel(np.asarray(result.df))],
+            "n": tables.sum(axis=(1, 2)),
+            "method_note": "on the letters, right or wrong; not adjusted",
+        }
+
+    definition += " No test for clustered answers."
+    return PairMetric(
+        name=test.__name__,
+        label=label,
+        definition=definition,
+        order=order,
+        kinds=SHARES,
+        compute=rows,
+        bounds_rows=rows,
+    )
+
+
+BOWKER = _letter_test(
+    bowker,
+    160,
+    "Letters, symmetry",
+    "Bowker's test on the options, right or wrong: is a change from one option to another as "
+    "frequent as the change back?",
+)
+STUART_MAXWELL = _letter_test(
+    stuart_maxwell,
+    170,
+    "Letters, equal margins",
+    "Stuart and Maxwell's test on the options, right or wrong: is each option given equally "
+    "often to both groups?",
 )
