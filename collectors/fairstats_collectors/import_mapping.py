@@ -29,7 +29,6 @@ from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.kinds import DECISION
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats_collectors.import_templates import is_template, matched, parts_of
 from fairstats_collectors.mapping_files import (
     ABSENT,
     Limits,
@@ -40,6 +39,9 @@ from fairstats_collectors.mapping_files import (
     filled,
     found,
     has_values,
+    is_template,
+    matched,
+    parts_of,
     paths_of,
     read_mapping,
     value_at,

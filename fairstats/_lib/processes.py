@@ -1,4 +1,4 @@
-"""Copies of this process, which share what it has in memory (Linux)."""
+"""Copies of this process, which share what it has in memory (Linux), and stages of long tasks."""
 
 from __future__ import annotations
 
@@ -104,3 +104,11 @@ def give_memory_back() -> None:
 def _end_with_parent() -> None:
     """Let this process be killed when the one that started it ends, even if that is killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+#: Called with a stage's name, the number of its parts that are done, and of all (0 if unknown).
+Watch = Callable[[str, int, int], None]
+
+
+def unwatched(stage: str, done: int = 0, parts: int = 0) -> None:
+    """Take no notice of a stage."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.memo import Memo
 from fairstats._lib.problems import Note, Problem, input_error, refuse
+from fairstats._lib.result_objects import Memo
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark

@@ -312,5 +312,5 @@ def _broadcast(arrays: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
 
 
 def check_shapes(**arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """Return arrays broadcast to one shape; name every argument and its shape if these do not fit."""
+    """Return arrays broadcast to one shape; the error names every argument and its shape."""
     return _broadcast(arrays)

@@ -48,8 +48,12 @@ from fairstats.retrieval.variant_lists import (
     refuse_lacking,
 )
 from fairstats.screening.screen import screen_opened
-from fairstats.submissions.folder import accepted_submissions, is_submission
-from fairstats.submissions.records import no_submissions, submission_records
+from fairstats.submissions.folder import (
+    accepted_submissions,
+    is_submission,
+    no_submissions,
+    submission_records,
+)
 from fairstats.vignettes.measures import no_measures, read_measures
 
 

@@ -21,9 +21,8 @@ from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinish
 from fairstats._lib.installation import __version__
 from fairstats._lib.paths import AnyPath, Paths
 from fairstats._lib.problems import InputError, Note, first_of, input_error, wrong
-from fairstats._lib.processes import give_memory_back
+from fairstats._lib.processes import Watch, give_memory_back, unwatched
 from fairstats._lib.safe_names import is_portable
-from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.answers.engines import engine_problems

@@ -37,7 +37,7 @@ from fairstats.release.stored_answers import StoredAnswers, store_answers
 from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
-from fairstats.submissions.records import check_submissions
+from fairstats.submissions.folder import check_submissions
 from fairstats.vignettes.measures import check_measures
 
 if TYPE_CHECKING:

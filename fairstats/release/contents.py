@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.memo import Memo
 from fairstats._lib.problems import input_error
+from fairstats._lib.result_objects import Memo
 from fairstats._lib.safe_names import file_sha256, unique_slugs
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.files import read_parquet
@@ -24,7 +24,7 @@ from fairstats.estimates.eligibility import ALONE
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
-from fairstats.submissions.records import no_submissions
+from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.measures import no_measures
 
 DEFAULT_SITE = "site"

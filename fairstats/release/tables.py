@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.processes import cores, give_memory_back, in_copy
-from fairstats._lib.stages import Watch, unwatched
+from fairstats._lib.processes import Watch, cores, give_memory_back, in_copy, unwatched
 from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
@@ -42,7 +41,7 @@ from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usua
 from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_retrievals
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
-from fairstats.submissions.records import no_submissions
+from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.audit import audit_findings
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
@@ -73,7 +72,7 @@ class ReleaseInputs:
         Measures of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; empty if there are
         none.
     submissions : pandas.DataFrame
-        Who sent in which answers, `fairstats.submissions.records.SUBMISSION_COLUMNS`; empty if the
+        Who sent in which answers, `fairstats.submissions.folder.SUBMISSION_COLUMNS`; empty if the
         publisher added all of them.
     missing : {"available", "complete", "incorrect", "bounds"} or None
         The policy for missing answers; None for the one declared by each benchmark.

@@ -40,9 +40,8 @@ from fairstats._lib.atomic_files import temporary_folder, whole_file
 from fairstats._lib.formatting import convert, counted, escape_markdown
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, RenderError, keyword
-from fairstats._lib.processes import cores, pool_of_copies
+from fairstats._lib.processes import Watch, cores, pool_of_copies, unwatched
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.stages import Watch, unwatched
 from fairstats.answers.files import write_parquet
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.page_output import (

@@ -41,8 +41,7 @@ from fairstats.retrieval.retrievals_table import (
     retrieval_files,
     write_retrievals,
 )
-from fairstats.submissions.folder import read_submission
-from fairstats.submissions.records import check_submissions, submission_records
+from fairstats.submissions.folder import check_submissions, read_submission, submission_records
 from tests.make_answers import make_answers
 from tests.retrieval_tables import retrievals_of
 from tests.screening.frauds import copied

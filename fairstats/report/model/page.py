@@ -33,7 +33,7 @@ from fairstats.report.answer_sets import (
     missing_reasons,
     span_of,
 )
-from fairstats.report.board.filters import shown_fact
+from fairstats.report.board.tables import shown_fact
 from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
