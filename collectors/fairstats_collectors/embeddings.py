@@ -51,13 +51,7 @@ Keep = Callable[[Sequence[str], Array], None]
 class Embedder:
     """A model that turns texts into vectors.
 
-    Parameters
-    ----------
-    model, endpoint : str
-        Its name and address.
-    ask : callable
-        Called with texts, and with a function that accepts some of them with their vectors. It must
-        have passed on all of them when it returns.
+    `ask` passes on all texts with their vectors before it returns.
     """
 
     model: str

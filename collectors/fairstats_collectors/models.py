@@ -141,14 +141,7 @@ _INSTALL = (
 class EmbeddedModel:
     """A model that is being served on this machine.
 
-    Parameters
-    ----------
-    base_url : str
-        Where the OpenAI-compatible server listens.
-    model : str
-        The model's name.
-    snapshot : str
-        The name of its weights file; the server reports it as the model of each reply.
+    Its snapshot is the name of its weights file, which the server reports as the model of a reply.
     """
 
     base_url: str

@@ -132,7 +132,7 @@ def named_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]:
+def temporary_folder(kind: str) -> Iterator[Path]:
     """Give a folder of this process, and remove it at the end.
 
     Its name contains `kind`, the machine and the process id. Folders of this machine's processes
@@ -146,7 +146,7 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
     >>> folder.exists()
     False
     """
-    parent = within or Path(tempfile.gettempdir())
+    parent = Path(tempfile.gettempdir())
     _sweep(parent)
     prefix = f"fairstats-{kind}-{_MACHINE}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:

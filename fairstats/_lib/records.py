@@ -208,13 +208,7 @@ def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
 
 @dataclass(frozen=True)
 class NoValue:
-    """A cell with a formula or an error.
-
-    Parameters
-    ----------
-    kind : str
-        Its content, for messages.
-    """
+    """A cell with a formula or an error."""
 
     kind: str
 

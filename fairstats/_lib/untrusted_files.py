@@ -66,15 +66,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileBytes(os.PathLike[str]):
-    """A file that was read once, so that the same bytes are checked, used and hashed.
-
-    Parameters
-    ----------
-    path : Path
-        The path it was read from.
-    content : bytes
-        The whole content.
-    """
+    """A file that was read once, so that the same bytes are checked, used and hashed."""
 
     path: Path
     content: bytes = field(repr=False)

@@ -286,7 +286,7 @@ def _faults(
     item_id, options = row.get("item_id"), row.get("options")
     key, variants = row.get("answer_key"), row.get("variants")
     named = ", ".join(letters)
-    if not _is_text(item_id):
+    if not is_text(item_id):
         yield "item_id", item_id, "must be text", "name the item"
     elif item_id in seen:
         yield "item_id", item_id, "another item has the same name", "give each item a unique name"
@@ -296,7 +296,7 @@ def _faults(
         yield "options", found, message, f"give one text for each of {named}"
     elif isinstance(options, Mapping) and letters:
         for letter, text in options.items():
-            if not _is_text(text):
+            if not is_text(text):
                 yield f"options.{letter}", text, "must be text", "write the text of the option"
     if letters and key not in letters:
         yield "answer_key", key, "is not one of the option letters", f"use one of {named}"
@@ -304,7 +304,7 @@ def _faults(
         yield "variants", variants, "must contain one vignette for each group", "add them"
         return
     for group in groups:
-        if not _is_text(variants.get(group)):
+        if not is_text(variants.get(group)):
             yield f"variants.{group}", variants.get(group), "no vignette for this group", "write it"
 
 
@@ -316,7 +316,7 @@ def _cluster_faults(
         yield column, row.get(column), "must be text", "write what the item belongs to"
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
     """Return whether this is non-empty text that UTF-8 can encode."""
     if not isinstance(value, str) or not value.strip():
         return False

@@ -23,15 +23,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Crossing:
-    """The item and the rater of each rating, as numbers from 0.
-
-    Attributes
-    ----------
-    items, raters : ndarray of int, shape (n,)
-        The number of each rating's item, and of its rater.
-    n_items, n_raters : int
-        The numbers of items and raters.
-    """
+    """The item and the rater of each rating, as numbers from 0."""
 
     items: IntArray
     raters: IntArray

@@ -71,17 +71,7 @@ _REMOVE = "remove it"
 
 @dataclass(frozen=True)
 class SignedStatement:
-    """Hold a statement with a correct signature, about releases that are in the site.
-
-    Attributes
-    ----------
-    path : Path
-        Its file.
-    key : PublicKey
-        The key that signed it.
-    statement : Statement
-        What is stated.
-    """
+    """Hold a statement with a correct signature, about releases that are in the site."""
 
     path: Path
     key: PublicKey

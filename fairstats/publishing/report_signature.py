@@ -129,14 +129,7 @@ def minute(time: datetime) -> str:
 class Credentials:
     """Hold what a person signs with, in the types of asn1crypto.
 
-    Attributes
-    ----------
-    key : PrivateKeyInfo
-        The private key, which is not shown.
-    certificate : Certificate
-        The certificate of this key.
-    chain : tuple of Certificate
-        The certificates of its issuers, as far as the file has them.
+    The chain has the certificates of its issuers, as far as the file has them.
     """
 
     key: PrivateKeyInfo = field(repr=False)

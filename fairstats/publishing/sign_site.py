@@ -45,15 +45,7 @@ _OPTIONAL_LIBRARIES = ("cryptography", "duckdb", "securesystemslib")
 
 @dataclass(frozen=True)
 class Attested:
-    """Hold the result of a verification, and the attestation if it succeeded.
-
-    Attributes
-    ----------
-    found : list of Verification
-        As `fairstats.verify` returns it.
-    path : Path or None
-        The attestation's file; None if the verification failed.
-    """
+    """Hold the result of a verification, and the attestation if it succeeded."""
 
     found: list[Verification]
     path: Path | None

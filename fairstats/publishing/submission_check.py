@@ -72,18 +72,7 @@ RANK_CHANGE_COLUMNS = (*_BOARD, "model", "rank_before", "rank_after", "method_no
 class SubmissionCheck:
     """The result of checking a submission.
 
-    Attributes
-    ----------
-    path : Path
-        The submission's folder.
-    submission : Submission or None
-        The submission; None if its folder has problems.
-    problems : tuple of Problem
-        Everything to correct before it can be accepted.
-    screening : pandas.DataFrame
-        See `fairstats.screen`; without rows if there are problems.
-    preview : Preview or None
-        How it would change the board; None if there are problems.
+    If there are problems, the screening has no rows, and there is no preview.
     """
 
     path: Path

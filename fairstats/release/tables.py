@@ -163,14 +163,7 @@ Make = Callable[[ReleaseInputs], pd.DataFrame]
 class ReleaseTable:
     """One table of a release.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Its columns, in order.
-    keys : tuple of str
-        The columns that identify a row for readers.
-    make : callable
-        Returns the table; the same at every call.
+    `keys` are the columns that identify a row for readers.
     """
 
     columns: tuple[str, ...]

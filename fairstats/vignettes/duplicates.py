@@ -33,17 +33,7 @@ LIKE_OTHER_GROUP = "variant hardly differs from another group's"
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two items with similar neutral texts.
-
-    Attributes
-    ----------
-    first, second : str
-        Their names.
-    similarity : float
-        The Jaccard index of their word 5-grams, from 0 to 1.
-    same_options, same_key : bool
-        Whether they have the same set of option texts, and keys with the same text.
-    """
+    """Two items with similar neutral texts, by the Jaccard index of their word 5-grams."""
 
     first: str
     second: str

@@ -158,21 +158,7 @@ def decoded_facts(text: str) -> AuditFacts:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """Hold what an audit report is about.
-
-    Attributes
-    ----------
-    release : Release
-        The release that it reports.
-    model : str
-        The model's name.
-    facts : AuditFacts
-        What its author declares.
-    crosswalk : bool
-        Whether it has the appendix on laws and standards.
-    signed : bool
-        Whether it states that it has a digital signature.
-    """
+    """Hold what an audit report is about."""
 
     release: Release
     model: str
@@ -210,21 +196,7 @@ _KEYWORDS = re.compile(
 
 @dataclass(frozen=True)
 class Origin:
-    """Hold what an audit report was drawn from.
-
-    Attributes
-    ----------
-    model : str
-        The last part of the address of the model's page.
-    manifest : str
-        The sha256 of the release's manifest.
-    crosswalk : bool
-        Whether it has the appendix on laws and standards.
-    signed : bool
-        Whether it states that it has a digital signature.
-    facts : AuditFacts
-        What its author declared.
-    """
+    """Hold what an audit report was drawn from: `model` is the last part of its page's address."""
 
     model: str
     manifest: str

@@ -23,14 +23,7 @@ _MOST_VALUES = 3
 
 @dataclass(frozen=True)
 class Recorded:
-    """Hold what answers record; each method returns an empty text for what they do not.
-
-    Attributes
-    ----------
-    rows : pandas.DataFrame
-        The answers, with the columns of `UNIT_COLUMNS` and those that they have of status, time,
-        settings and service.
-    """
+    """Hold what answers record; each method returns an empty text for what they do not."""
 
     rows: pd.DataFrame
 

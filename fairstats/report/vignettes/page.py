@@ -425,17 +425,7 @@ def _version(benchmark: Benchmark, row: Row) -> str:
 
 @dataclass(frozen=True)
 class AuditFiles:
-    """The files of an audit.
-
-    Parameters
-    ----------
-    folder : Path
-        All of its files.
-    pages : tuple of Path
-        The report, as HTML and PDF.
-    audit : Audit
-        Its tables.
-    """
+    """The files of an audit."""
 
     folder: Path
     pages: tuple[Path, ...]

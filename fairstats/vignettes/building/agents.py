@@ -250,19 +250,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Got(Generic[T]):
-    """Result of one request.
-
-    Parameters
-    ----------
-    status : {"read", "refused", "unread", "failed"}
-        Whether there is a value.
-    value : object or None
-        The requested value.
-    detail : str
-        The reason why there is no value.
-    tokens : int
-        Tokens sent and received, as far as the service counts them.
-    """
+    """Result of one request."""
 
     status: Status
     value: T | None

@@ -34,15 +34,7 @@ EDIT_COLUMNS = (*KEY, "text", "editor", "why")
 
 @dataclass(frozen=True)
 class TakenIn:
-    """Result of an import.
-
-    Parameters
-    ----------
-    paths : tuple of Path
-        The files written.
-    notes : tuple of str
-        Missing judgements, and results of the rules for edited texts.
-    """
+    """Result of an import."""
 
     paths: tuple[Path, ...]
     notes: tuple[str, ...]

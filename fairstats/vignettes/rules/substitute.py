@@ -171,17 +171,7 @@ def _faults(tables: Mapping[str, _Attribute]) -> Iterator[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Substituted:
-    """The result of a substitution.
-
-    Parameters
-    ----------
-    path : Path
-        The benchmark's file, for ``fairstats collect --benchmark``.
-    items, variants : int
-        Number of items written, and of variants of each.
-    left_out : pandas.DataFrame
-        ``item_id`` and ``reason`` of each item that was left out.
-    """
+    """The result of a substitution."""
 
     path: Path
     items: int
