@@ -54,7 +54,7 @@ from fairstats.submissions.folder import (
     no_submissions,
     submission_records,
 )
-from fairstats.vignettes.measures import no_measures, read_measures
+from fairstats.vignettes.tables import no_measures, read_measures
 
 
 def read_inputs(

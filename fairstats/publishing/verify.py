@@ -38,7 +38,7 @@ from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.submissions.folder import check_submissions
-from fairstats.vignettes.measures import check_measures
+from fairstats.vignettes.tables import check_measures
 
 if TYPE_CHECKING:
     from fairstats.publishing.signing_keys import TrustedKey

@@ -25,7 +25,7 @@ from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.submissions.folder import no_submissions
-from fairstats.vignettes.measures import no_measures
+from fairstats.vignettes.tables import no_measures
 
 DEFAULT_SITE = "site"
 #: Folder of the releases in a site, and of the data files in a release.

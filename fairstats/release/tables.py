@@ -43,8 +43,7 @@ from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
 from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.audit import audit_findings
-from fairstats.vignettes.findings import FINDING_COLUMNS
-from fairstats.vignettes.measures import no_measures
+from fairstats.vignettes.tables import FINDING_COLUMNS, no_measures
 
 #: For a second process, on a board of any size: what takes about half of the time.
 _APART = ("replication", "sensitivity", "item_gaps", "vignette_findings")
@@ -69,7 +68,7 @@ class ReleaseInputs:
     ratings : pandas.DataFrame
         Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; empty if none were given.
     measures : pandas.DataFrame
-        Measures of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; empty if there are
+        Measures of vignettes, `fairstats.vignettes.tables.MEASURE_COLUMNS`; empty if there are
         none.
     submissions : pandas.DataFrame
         Who sent in which answers, `fairstats.submissions.folder.SUBMISSION_COLUMNS`; empty if the

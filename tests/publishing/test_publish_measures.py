@@ -14,7 +14,7 @@ from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.vignettes.audit import measure_vignettes
-from fairstats.vignettes.measures import write_measures
+from fairstats.vignettes.tables import write_measures
 from tests.publishing.edited_releases import rehash
 
 pytestmark = pytest.mark.usefixtures("without_pages")

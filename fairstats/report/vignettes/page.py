@@ -48,8 +48,8 @@ from fairstats.report.tables import figure_cell, files_of, labels_of, share, wri
 from fairstats.report.words import words_of
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import OVERLAP
-from fairstats.vignettes.measures import write_measures
 from fairstats.vignettes.selection import DIFFERENCE
+from fairstats.vignettes.tables import write_measures
 
 if TYPE_CHECKING:
     from great_tables import GT
