@@ -393,10 +393,8 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
         write_parquet(of.answers, release.answers_path)
     else:
         shutil.copytree(of.answers.folder, release.answers_folder)
-    write_parquet(of.retrievals, release.retrievals_path)
-    write_parquet(of.ratings, release.ratings_path)
-    write_parquet(of.measures, release.measures_path)
-    write_parquet(of.submissions, release.submissions_path)
+    for name in ("retrievals", "ratings", "measures", "submissions"):
+        write_parquet(getattr(of, name), release.table_path(name))
 
 
 def write_changes(release: Release, folder: Path) -> None:

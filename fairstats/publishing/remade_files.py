@@ -232,7 +232,7 @@ def table_problems(
 
     `keys` are the columns that name a row to a reader.
     """
-    path = release.path / DOWNLOADS / f"{name}.parquet"
+    path = release.table_path(name)
     try:
         footer = _footer(path)
         # In the footer, to avoid reading a table that is too long.

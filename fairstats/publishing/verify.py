@@ -352,17 +352,13 @@ def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]
             yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
 
-def _table_path(release: Release, name: str) -> Path:
-    return release.path / DOWNLOADS / f"{name}.parquet"
-
-
 def _retrievals(release: Release) -> pd.DataFrame:
-    found, path = release.retrievals, str(release.retrievals_path)
+    found, path = release.retrievals, str(release.table_path("retrievals"))
     return check_retrievals(found, path=path) if len(found) else no_retrievals()
 
 
 def _ratings(release: Release) -> pd.DataFrame:
-    found, path = release.ratings, str(release.ratings_path)
+    found, path = release.ratings, str(release.table_path("ratings"))
     if found.empty:
         return no_ratings()
     return check_ratings(found, rubrics=release.rubrics, path=path)
@@ -372,7 +368,7 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
     names = ("answers", "retrievals", "ratings", "measures", "submissions")
     for path in (
         *sorted(release.answers_folder.glob("*")),
-        *(_table_path(release, n) for n in names),
+        *map(release.table_path, names),
     ):
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
@@ -389,9 +385,9 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
         answers=answers,
         retrievals=_retrievals(release),
         ratings=_ratings(release),
-        measures=check_measures(release.measures, path=str(release.measures_path)),
+        measures=check_measures(release.measures, path=str(release.table_path("measures"))),
         submissions=check_submissions(
-            release.submissions, units, path=str(release.submissions_path)
+            release.submissions, units, path=str(release.table_path("submissions"))
         ),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],

@@ -50,7 +50,7 @@ def test_a_changed_measure_shows(site, tmp_path):
     changed = release.measures
     of_one = (changed["measure"] == "words") & (changed["group"] == "white")
     changed.loc[of_one, "value"] += 1
-    write_measures(changed, release.measures_path)
+    write_measures(changed, release.table_path("measures"))
     assert "was changed" in str(verify(path)[0].problems[0])
     rehash(path)
     said = [str(problem) for problem in verify(path)[0].problems]

@@ -669,7 +669,7 @@ def test_settings_that_are_not_json_fail_verification(
 def test_changed_record_in_a_release_fails_verification(submission, board, benchmark, tmp_path):
     accept_submission(submission, board, by="A keeper")
     made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
-    path = Release(made.path).submissions_path
+    path = Release(made.path).table_path("submissions")
     pd.read_parquet(path).assign(attempts=2).to_parquet(path, index=False)
     (problem, *_) = verify(made.path, pages=False)[0].problems
     assert str(path) in str(problem)

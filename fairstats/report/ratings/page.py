@@ -410,7 +410,7 @@ def report_ratings(
     target = Path(out or f"ratings.{to}")
     with temporary_folder("report") as folder:
         release = write_tables(folder, tables, title=title, alpha=alpha, sources=sources)
-        write_parquet(frame, release.ratings_path)
+        write_parquet(frame, release.table_path("ratings"))
         copy_rubrics(known, folder / "rubrics")
         draw_report(release, "ratings", title=title, to=to, target=target)
     return target
@@ -471,8 +471,8 @@ def rating_methods(release: Release, model: str) -> Iterator[str]:
 def rating_provenance(release: Release, model: str) -> Iterator[str]:
     """Return the hash of the figures' inputs."""
     if ratings_of(release, model):
-        name = f"{DOWNLOADS}/{release.ratings_path.name}"
-        yield f"sha256 of {name}: {file_sha256(release.ratings_path)}"
+        path = release.table_path("ratings")
+        yield f"sha256 of {DOWNLOADS}/{path.name}: {file_sha256(path)}"
 
 
 def show_rated(release: Release, model: str) -> None:
