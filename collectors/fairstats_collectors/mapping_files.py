@@ -277,6 +277,8 @@ def field_names(fields: Mapping[str, Any]) -> str:
     return ", ".join(islice(paths_of(fields), 20))
 
 
+# Templates such as "{model}_{group}" and patterns are in mapping files, which may be from anybody.
+# `re` could take for ever with them. Arrow's RE2 takes a time proportional to the text's length.
 _PART = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 _MOST_PARTS = 4
 _LONGEST = 200

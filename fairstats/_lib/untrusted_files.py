@@ -86,7 +86,7 @@ class FileBytes(os.PathLike[str]):
 def read_once(path: AnyPath, most: int | None = None) -> FileBytes:
     """Read a whole regular file; return a file that was read before unchanged.
 
-    It may have `most` bytes, by default `MAX_FILE_BYTES`.
+    It may have up to `most` bytes, by default `MAX_FILE_BYTES`.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
 
     A shared file must not refer to files elsewhere on its reader's machine.
 
-    `path` and `key` are where it is declared. It may be missing, and be at any depth of the folder.
+    `path` and `key` are where the name is declared. The file may be missing, and at any depth.
 
     Raises
     ------
