@@ -17,17 +17,6 @@ from typing import Any
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.answer_from_reply import ParsedAnswer, hedged, parse_answer
 from fairstats.asking.reply_patterns import (
-    CLAUSE_START,
-    CUT_OFF,
-    FINAL,
-    FOREIGN,
-    FOREIGN_HEDGE,
-    RETRACTION,
-    SENTENCE_END,
-    plain_text,
-    without_thinking,
-)
-from fairstats.asking.value_patterns import (
     ACRONYM,
     ACTS,
     AFTER_VALUE,
@@ -35,9 +24,14 @@ from fairstats.asking.value_patterns import (
     ARTICLES,
     BEFORE_NAME,
     BULLET,
+    CLAUSE_START,
     CONDITIONAL,
+    CUT_OFF,
     DOUBT,
     ENDING,
+    FINAL,
+    FOREIGN,
+    FOREIGN_HEDGE,
     FURTHER,
     LIST_NUMBER,
     MODIFIERS,
@@ -48,8 +42,12 @@ from fairstats.asking.value_patterns import (
     OTHER_FIELDS,
     RANGE,
     REFUSAL_TO_RATE,
+    RETRACTION,
     SCALE,
+    SENTENCE_END,
     noun_cues,
+    plain_text,
+    without_thinking,
 )
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import MOST_OPTION
