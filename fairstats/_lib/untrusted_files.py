@@ -296,14 +296,16 @@ def parse_unicode(text: str) -> Any:
         As `parse_json`, and for such text.
     """
     value = parse_json(text)
-    if ("\\ud" in text or "\\uD" in text) and not _is_unicode(value):
+    if ("\\ud" in text or "\\uD" in text) and not is_unicode(value):
         raise ValueError("is not valid Unicode text (unpaired surrogate)")
     return value
 
 
-def _is_unicode(value: Any) -> bool:
+def is_unicode(value: Any) -> bool:
+    """Return whether UTF-8 can encode a value: JSON can escape half of a surrogate pair."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     try:
-        json.dumps(value, ensure_ascii=False).encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -311,9 +313,9 @@ def _is_unicode(value: Any) -> bool:
 
 def _not_unicode(row: dict[str, Any]) -> str:
     """Return the field that is not Unicode text; empty if all are."""
-    if not all(map(_is_unicode, row)):
+    if not all(map(is_unicode, row)):
         return "line"
-    return next((name for name, value in row.items() if not _is_unicode(value)), "")
+    return next((name for name, value in row.items() if not is_unicode(value)), "")
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

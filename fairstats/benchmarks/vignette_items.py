@@ -11,7 +11,7 @@ from typing import Any
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_files import is_unicode, read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -318,10 +318,4 @@ def _cluster_faults(
 
 def is_text(value: object) -> bool:
     """Return whether this is non-empty text that UTF-8 can encode."""
-    if not isinstance(value, str) or not value.strip():
-        return False
-    try:
-        value.encode()  # JSON can escape half of a surrogate pair, which no request can send.
-    except UnicodeEncodeError:
-        return False
-    return True
+    return isinstance(value, str) and value.strip() != "" and is_unicode(value)
