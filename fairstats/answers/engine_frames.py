@@ -411,8 +411,7 @@ def _refuse_wrong_keys(
     for name in sorted(benchmarks):
         for item, given in wrong[name][:10]:
             message = f"the answer key of item {item} differs from {name}'s"
-            place = {"column": "answer_key", "value": str(given)}
-            problems.append(_problem(message, _SEE_VALIDATE, **place))
+            problems.append(_problem(message, _SEE_VALIDATE, column="answer_key", value=str(given)))
         if unknown[name] and name not in matched and not only_listed:
             message = f"none of the {len(unknown[name]):,} items is an item of {name}, so no "
             message += "figure of theirs is a result on"
@@ -452,8 +451,9 @@ def _known_groups(
         declared = known[name].attributes
         if attribute not in declared:
             remedy = f"{name} declares {', '.join(declared)}; {_SEE_VALIDATE}"
-            place = {"column": "attribute", "value": attribute}
-            problems.append(_problem("unknown attribute", remedy, **place))
+            problems.append(
+                _problem("unknown attribute", remedy, column="attribute", value=attribute)
+            )
         elif group not in declared[attribute].groups:
             groups = ", ".join(declared[attribute].groups)
             remedy = f"{name} declares {groups} for {attribute}; {_SEE_VALIDATE}"
