@@ -70,7 +70,7 @@ from fairstats.metrics.accuracy import (
 from fairstats.metrics.accuracy_ratio import accuracy_ratio
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
-from fairstats.metrics.pair_tests import mcnemar_bounds
+from fairstats.metrics.mcnemar import mcnemar_bounds
 from fairstats.metrics.same_prompt import same_prompt
 from fairstats.publishing.submission_check import check_submission
 from fairstats.ratings.counterfactual_rates import counterfactual_rates, paired_bias_rates

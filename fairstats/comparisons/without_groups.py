@@ -21,8 +21,9 @@ from fairstats.estimates.tested_pairs import pair_bounds, tested_pairs
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import proportion
+from fairstats.metrics.mcnemar import mcnemar_of
 from fairstats.metrics.metric import Numbers
-from fairstats.metrics.pair_tests import flip_tests_of, mcnemar_of
+from fairstats.metrics.sign_flip import flip_tests_of
 
 #: Columns of the table from `compare_without_groups`, in order.
 CORRECTNESS_COLUMNS = (

@@ -41,6 +41,7 @@ from fairstats.inference._checks import (
     check_resampling,
 )
 from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.metrics.mcnemar import FLIPPING
 from fairstats.metrics.metric import (
     Columns,
     Groups,
@@ -53,7 +54,6 @@ from fairstats.metrics.metric import (
     Samples,
     columns_of,
 )
-from fairstats.metrics.pair_tests import FLIPPING
 from fairstats.metrics.registry import (
     GROUPS_METRICS,
     KEY_METRICS,

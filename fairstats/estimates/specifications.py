@@ -29,7 +29,7 @@ from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.metrics.accuracy import proportion
-from fairstats.metrics.pair_tests import FLIPPING
+from fairstats.metrics.mcnemar import FLIPPING
 
 INTERVALS: tuple[DifferenceMethod, ...] = get_args(DifferenceMethod)
 TESTS: tuple[McNemarMethod, ...] = get_args(McNemarMethod)

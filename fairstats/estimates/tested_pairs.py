@@ -21,6 +21,7 @@ from fairstats.inference.intervals import tango_limits
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.verdict import with_room
 from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.metrics.mcnemar import FLIPPING, Flippable, mcnemar_bounds, mcnemar_of
 from fairstats.metrics.mean_difference import difference_of_means, mean_differences
 from fairstats.metrics.metric import (
     Numbers,
@@ -32,14 +33,8 @@ from fairstats.metrics.metric import (
     roomy,
     sizes_of,
 )
-from fairstats.metrics.pair_tests import (
-    FLIPPING,
-    Flippable,
-    flip_tests_of,
-    mcnemar_bounds,
-    mcnemar_of,
-)
 from fairstats.metrics.registry import PAIR_METRICS
+from fairstats.metrics.sign_flip import flip_tests_of
 
 BoolArray = npt.NDArray[np.bool_]
 #: If metrics share an influence, its design effect is computed once.

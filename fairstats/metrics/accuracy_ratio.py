@@ -1,4 +1,4 @@
-"""Ratios of two groups: of their accuracies, and of their discordant pairs."""
+"""Ratio of the accuracies of two groups."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.patterns import PolicyCounts
-from fairstats.inference.effect_sizes import odds_ratio, partly_paired_ratio, risk_ratio
+from fairstats.inference.effect_sizes import partly_paired_ratio, risk_ratio
 from fairstats.metrics.accuracy import accuracies, bounds_a, bounds_b, with_own_answers
-from fairstats.metrics.metric import (
-    SHARES,
-    Columns,
-    PairMetric,
-    Pairs,
-    Patterns,
-    Range,
-    roomy_contrast,
-)
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range, roomy_contrast
 
 
 def accuracy_ratio(
@@ -112,24 +104,4 @@ ACCURACY_RATIO = PairMetric(
     influence=_influence,
     bounds=lambda c: ratio_bounds(*bounds_a(c), *bounds_b(c)),
     rests_on="both groups",
-)
-
-
-def _odds_rows(pairs: Pairs) -> Columns:
-    paired = pairs.paired
-    return pairs.rows(odds_ratio(n10=paired.n10, n01=paired.n01, alpha=pairs.alpha), paired)
-
-
-ODDS_RATIO = PairMetric(
-    name="odds_ratio",
-    label="Odds ratio, n10 / n01",
-    definition="How many times as many discordant pairs are right, or favourable, only for group "
-    "a as only for group b; infinite if n01 is 0 and n10 is not.",
-    formula=r"n_{10} / n_{01}",
-    interval="exact conditional (Clopper and Pearson); none for clustered answers",
-    order=90,
-    lowest=0,
-    highest=math.inf,
-    kinds=SHARES,
-    compute=_odds_rows,
 )

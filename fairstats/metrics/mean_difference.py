@@ -1,20 +1,16 @@
-"""Figures of levels and scores: means, their difference, agreement, and shares moved."""
+"""Mean level or score of each group, and the difference of the two means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.unit_sums import UnitSums, level_pairs
-from fairstats.inference.clustered_answers import flip_test
-from fairstats.inference.standardized_difference import standardized_difference
+from fairstats.counts.unit_sums import UnitSums
 from fairstats.inference.unit_means import unit_mean_differences, unit_means
-from fairstats.inference.weighted_kappa import weighted_kappa
-from fairstats.metrics.metric import LEVELS, NUMERIC, SCORES, Columns, NumberMetric, Numbers
+from fairstats.metrics.metric import LEVELS, SCORES, NumberMetric, Numbers
 
 
 def stacked(estimates: list[Estimate], alpha: float) -> Estimate:
@@ -118,121 +114,4 @@ SCORE_DIFFERENCE = replace(
     label="Score difference",
     definition="Mean score of group a minus that of group b. It decides the verdict.",
     kinds=SCORES,
-)
-
-
-def _standardized(numbers: Numbers) -> Estimate:
-    limits, found = numbers.outcomes.benchmark.limits, []
-    for sums in numbers.sums:
-        one = standardized_difference(
-            sums.sum_a,
-            sums.square_a,
-            sums.n_a.astype(np.int64),
-            sums.sum_b,
-            sums.square_b,
-            sums.n_b.astype(np.int64),
-            sums.many,
-            limits=limits,
-            alpha=numbers.alpha,
-        )
-        found.append(replace(one, n=np.asarray(sums.n)))
-    return stacked(found, numbers.alpha)
-
-
-STANDARDIZED_DIFFERENCE = NumberMetric(
-    name="standardized_difference",
-    label="Standardized difference",
-    definition="Score difference divided by the standard deviation of the answers within groups: "
-    "Cohen's d of all answers.",
-    formula=r"(\bar y_a - \bar y_b) / s",
-    interval="that of the score difference, with the deviation's own uncertainty",
-    order=80,
-    ideal=0,
-    kinds=SCORES,
-    rests_on="both groups",
-    compute=_standardized,
-)
-
-
-def _kappas(numbers: Numbers) -> Estimate:
-    outcomes, found = numbers.outcomes, []
-    for place, sums in enumerate(numbers.sums):
-        pairs = level_pairs(outcomes, place)
-        one = weighted_kappa(*pairs, limits=outcomes.benchmark.limits, alpha=numbers.alpha)
-        found.append(replace(one, n=np.asarray(sums.n)))
-    return stacked(found, numbers.alpha)
-
-
-WEIGHTED_KAPPA = NumberMetric(
-    name="weighted_kappa",
-    label="Weighted kappa",
-    definition="Agreement of the two groups' levels beyond chance, with quadratic weights; 1 if "
-    "every pair has the same level.",
-    formula=r"1 - D_o / D_e",
-    interval="jackknife over the independent units",
-    order=55,
-    lowest=-1,
-    highest=1,
-    ideal=1,
-    kinds=LEVELS,
-    compute=_kappas,
-)
-
-
-def _moved(numbers: Numbers, sign: str) -> dict[str, Any]:
-    limits = (-1.0 if sign == "net" else 0.0, 1.0)
-    tables = [
-        (s.up - s.down if sign == "net" else getattr(s, sign), s.pairs.astype(np.int64), s.many)
-        for s in numbers.sums
-    ]
-    found = stacked(unit_means(tables, limits=limits, alpha=numbers.alpha), numbers.alpha)
-    n = np.array([sums.n for sums in numbers.sums], dtype=np.int64)
-    return numbers.rows(replace(found, n=n)) | numbers.moves
-
-
-def _net_moved(numbers: Numbers) -> Columns:
-    """Add the exact sign test; whole units are flipped."""
-    tests = [flip_test(s.up - s.down, s.many, method="exact") for s in numbers.sums]
-    return _moved(numbers, "net") | {
-        "statistic": np.array([float(one.statistic) for one in tests]),
-        "p_value": np.array([float(one.p_value) for one in tests]),
-        "test": np.array(
-            [f"sign test, units flipped ({one.method})" for one in tests], dtype=object
-        ),
-        "method_note": "n10: group a higher; n01: group b higher; not adjusted",
-    }
-
-
-MOVED_UP = NumberMetric(
-    name="moved_up",
-    label="{a} higher",
-    definition="Share of the pairs in which group a has the higher level or score.",
-    formula=r"P(y_a > y_b)",
-    interval="t over the independent units, CR2",
-    order=50.1,
-    lowest=0,
-    highest=1,
-    kinds=NUMERIC,
-    compute=lambda numbers: _moved(numbers, "up"),
-)
-MOVED_DOWN = replace(
-    MOVED_UP,
-    name="moved_down",
-    label="{b} higher",
-    definition="Share of the pairs in which group b has the higher level or score.",
-    formula=r"P(y_a < y_b)",
-    order=50.2,
-    compute=lambda numbers: _moved(numbers, "down"),
-)
-NET_MOVED = replace(
-    MOVED_UP,
-    name="net_moved",
-    label="Net share, {a} higher",
-    definition="Share of the pairs with group a higher minus the share with group b higher, with "
-    "an exact sign test that flips whole units.",
-    formula=r"P(y_a > y_b) - P(y_a < y_b)",
-    order=50.3,
-    lowest=-1,
-    ideal=0,
-    compute=_net_moved,
 )

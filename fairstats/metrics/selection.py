@@ -10,9 +10,11 @@ from dataclasses import replace
 
 from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B, ACCURACY_DIFFERENCE
 from fairstats.metrics.accuracy_ratio import ACCURACY_RATIO
-from fairstats.metrics.group_range import DP, OVERALL_ACCURACY, SIMULTANEOUS
+from fairstats.metrics.demographic_parity import DP
 from fairstats.metrics.metric import DECISIONS
 from fairstats.metrics.outcome_shares import BOTH, NEITHER, ONLY_A, ONLY_B
+from fairstats.metrics.overall_accuracy import OVERALL_ACCURACY
+from fairstats.metrics.simultaneous import SIMULTANEOUS
 
 SELECTION_RATE_A = replace(
     ACCURACY_A,

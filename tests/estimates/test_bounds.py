@@ -17,8 +17,8 @@ from fairstats.counts.outcomes import Outcomes, outcomes_of
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.tested_pairs import pair_bounds
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.metrics.mcnemar import mcnemar_bounds
 from fairstats.metrics.metric import Groups, Range
-from fairstats.metrics.pair_tests import mcnemar_bounds
 from fairstats.metrics.registry import GROUPS_METRICS, METRICS
 
 TABLES = 40

@@ -12,7 +12,9 @@ from fairstats.counts.grid import grid
 from fairstats.counts.patterns import GroupAnswers
 from fairstats.inference.intervals import tango
 from fairstats.metrics.accuracy import absolute_interval
-from fairstats.metrics.group_range import DP, EO, compare_groups
+from fairstats.metrics.demographic_parity import DP
+from fairstats.metrics.equal_opportunity import EO
+from fairstats.metrics.group_range import compare_groups
 from fairstats.metrics.metric import Groups
 from tests.make_groups import make_groups, row_of, rows_of
 

@@ -8,7 +8,7 @@ import pytest
 from fairstats.counts.patterns import apply_policy, complete_counts
 from fairstats.inference.effect_sizes import risk_ratio
 from fairstats.metrics.accuracy_ratio import accuracy_ratio
-from fairstats.metrics.group_range import IMPACT_RATIO
+from fairstats.metrics.impact_ratio import IMPACT_RATIO
 from tests.make_groups import make_groups, row_of, rows_of
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairstats.inference.intervals import wilson
-from fairstats.metrics.group_range import OVERALL_ACCURACY
+from fairstats.metrics.overall_accuracy import OVERALL_ACCURACY
 from tests.make_groups import make_groups, row_of, rows_of
 
 

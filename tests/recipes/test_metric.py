@@ -91,7 +91,7 @@ def test_a_metric_is_one_file(checkout):
 
 
 def test_two_metrics_of_one_name_are_refused(checkout):
-    source = (checkout / "fairstats/metrics/interaction.py").read_text(encoding="utf-8")
+    source = (checkout / "fairstats/metrics/odds_ratio.py").read_text(encoding="utf-8")
     (checkout / "fairstats/metrics/twin.py").write_text(source, encoding="utf-8")
-    with pytest.raises(AssertionError, match=r"two metrics are named .*twin"):
+    with pytest.raises(AssertionError, match=r"two metrics are named 'odds_ratio'.*twin"):
         run(checkout, "-c", "import fairstats.metrics.registry")

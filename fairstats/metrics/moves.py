@@ -1,0 +1,72 @@
+"""In which direction do levels or scores move between two groups?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairstats.inference.clustered_answers import flip_test
+from fairstats.inference.unit_means import unit_means
+from fairstats.metrics.mean_difference import stacked
+from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers
+
+
+def _share(numbers: Numbers, sign: str) -> dict[str, Any]:
+    limits = (-1.0 if sign == "net" else 0.0, 1.0)
+    tables = [
+        (s.up - s.down if sign == "net" else getattr(s, sign), s.pairs.astype(np.int64), s.many)
+        for s in numbers.sums
+    ]
+    found = stacked(unit_means(tables, limits=limits, alpha=numbers.alpha), numbers.alpha)
+    n = np.array([sums.n for sums in numbers.sums], dtype=np.int64)
+    return numbers.rows(replace(found, n=n)) | numbers.moves
+
+
+def _net(numbers: Numbers) -> Columns:
+    """Add the exact sign test; whole units are flipped."""
+    tests = [flip_test(s.up - s.down, s.many, method="exact") for s in numbers.sums]
+    return _share(numbers, "net") | {
+        "statistic": np.array([float(one.statistic) for one in tests]),
+        "p_value": np.array([float(one.p_value) for one in tests]),
+        "test": np.array(
+            [f"sign test, units flipped ({one.method})" for one in tests], dtype=object
+        ),
+        "method_note": "n10: group a higher; n01: group b higher; not adjusted",
+    }
+
+
+MOVED_UP = NumberMetric(
+    name="moved_up",
+    label="{a} higher",
+    definition="Share of the pairs in which group a has the higher level or score.",
+    formula=r"P(y_a > y_b)",
+    interval="t over the independent units, CR2",
+    order=50.1,
+    lowest=0,
+    highest=1,
+    kinds=NUMERIC,
+    compute=lambda numbers: _share(numbers, "up"),
+)
+MOVED_DOWN = replace(
+    MOVED_UP,
+    name="moved_down",
+    label="{b} higher",
+    definition="Share of the pairs in which group b has the higher level or score.",
+    formula=r"P(y_a < y_b)",
+    order=50.2,
+    compute=lambda numbers: _share(numbers, "down"),
+)
+NET_MOVED = replace(
+    MOVED_UP,
+    name="net_moved",
+    label="Net share, {a} higher",
+    definition="Share of the pairs with group a higher minus the share with group b higher, with "
+    "an exact sign test that flips whole units.",
+    formula=r"P(y_a > y_b) - P(y_a < y_b)",
+    order=50.3,
+    lowest=-1,
+    ideal=0,
+    compute=_net,
+)
