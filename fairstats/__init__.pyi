@@ -13,8 +13,8 @@ from .comparisons.ranking import rank_differences as rank_differences
 from .comparisons.ranking import rank_models as rank_models
 from .counts.outcomes import count_outcomes as count_outcomes
 from .estimates.analyze import analyze as analyze
-from .estimates.paper_table import publication_table as publication_table
 from .estimates.specifications import specification_curve as specification_curve
+from .estimates.table import publication_table as publication_table
 from .inference.agreement import agreement as agreement
 from .inference.bootstrap import bootstrap as bootstrap
 from .inference.differences import difference_interval as difference_interval

@@ -169,32 +169,10 @@ def ask_tasks(
 ) -> tuple[Replies, bool]:
     """Send the tasks that have no reply in the journal.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        All tasks of the campaign.
-    journal : Journal
-        The store of earlier and new replies.
-    terms : Terms
-        The model, and its limits.
-    title : str
-        The campaign's title in the progress bar.
-    check : callable
-        Called with the existing replies before any request.
-    all_may_fail : bool
-        Whether it is acceptable that all of these requests fail for good, as a few of many.
-    max_cost : float, optional
-        The spending limit for these tasks, in dollars (default: that of `terms`).
-
-    Returns
-    -------
-    dict, bool
-        The reply to every task, and whether any request was made now.
-
-    Raises
-    ------
-    Unfinished, InputError, KeyboardInterrupt
-        As `fairstats_collectors.collect.collect`.
+    `tasks` are all of the campaign. `check` gets the existing replies before any request. With
+    `all_may_fail`, it is acceptable that all requests fail for good, as a few of many. `max_cost`
+    is in dollars (default: that of `terms`). The result is the reply to every task, and whether any
+    request was made now.
     """
     if max_cost is not None:
         terms = replace(terms, max_cost=max_cost)

@@ -184,13 +184,7 @@ async def _state(service: Service, number: str) -> _Batch:
 
 
 def _checked(kind: type[_T], raw: Any) -> _T:
-    """Read a reply about a batch; the client's own models check nothing.
-
-    Raises
-    ------
-    openai.APIError
-        If it is another one.
-    """
+    """Read a reply about a batch; the client's own models check nothing."""
     import openai
 
     try:

@@ -28,21 +28,7 @@ _TURNED_AWAY = 20
 
 
 class Campaign:
-    """Run the tasks that have no reply yet.
-
-    Parameters
-    ----------
-    service : Service
-        The service to query.
-    journal : Journal
-        The store of the replies.
-    pace, budget : Pace, Budget
-        The rate limits and the budget.
-    concurrency : int
-        The number of simultaneous requests.
-    counted : callable, optional
-        Called with the newly committed replies.
-    """
+    """Run the tasks that have no reply yet."""
 
     def __init__(
         self,
@@ -206,14 +192,7 @@ def _names(service: Service) -> str:
 class Reconciliation:
     """List every expected (item, attribute, group, sample), and its outcome.
 
-    Parameters
-    ----------
-    answered : int
-        The number with a reply.
-    failed : Mapping
-        Those with a request that failed for good, and the reason.
-    missing : tuple
-        Those that were not sent, or have no reply yet.
+    Missing are those that were not sent, or have no reply yet.
     """
 
     answered: int

@@ -163,13 +163,7 @@ def collect(
 
 
 def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
-    """Return the file for these answers, after checking that its folder is writable.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
+    """Return the file for these answers, after checking that its folder is writable."""
     names = ("benchmark", "benchmark_version", "model", "strategy")
     return path_in(out, f"{'-'.join(slug(facts[name]) for name in names)}.parquet")
 

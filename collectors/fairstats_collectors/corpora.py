@@ -17,6 +17,7 @@ from typing import Any
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.untrusted_files import read_json_lines, refuse_links
 from fairstats._lib.untrusted_tables import load_parquet
+from fairstats.benchmarks.vignette_items import is_text
 
 #: The default maximum number of words in a snippet.
 CHUNK_WORDS = 120
@@ -99,10 +100,6 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     chunk_words : int
         The maximum number of words in a snippet. A longer text is split into chunks; each repeats
         the last `OVERLAP_WORDS` words of the previous one.
-
-    Returns
-    -------
-    Corpus
 
     Raises
     ------
@@ -212,7 +209,7 @@ def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | Non
         value = row[column]
         if column == "title" and value in (None, ""):
             continue
-        if not _is_text(value):
+        if not is_text(value):
             message, remedy = "must be text and must not be empty", "fill it in, or delete the row"
             if isinstance(value, (int, float)):
                 message, remedy = "is a number, not text", "put it in quotes"
@@ -248,14 +245,3 @@ def _check_size(path: Path, size: int) -> None:
 
 def _words(text: str) -> str:
     return " ".join(text.split())
-
-
-def _is_text(value: object) -> bool:
-    """Check that a value is text with at least one word, and can be encoded as UTF-8."""
-    if not isinstance(value, str) or not value.strip():
-        return False
-    try:
-        value.encode()  # JSON can escape half of a surrogate pair
-    except UnicodeEncodeError:
-        return False
-    return True

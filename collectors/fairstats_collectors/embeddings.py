@@ -51,13 +51,7 @@ Keep = Callable[[Sequence[str], Array], None]
 class Embedder:
     """A model that turns texts into vectors.
 
-    Parameters
-    ----------
-    model, endpoint : str
-        Its name and address.
-    ask : callable
-        Called with texts, and with a function that accepts some of them with their vectors. It must
-        have passed on all of them when it returns.
+    `ask` passes on all texts with their vectors before it returns.
     """
 
     model: str
@@ -78,14 +72,7 @@ def embedded_embedder() -> Embedder:
 def service_embedder(
     model: str, *, base_url: str | None, key: str, timeout: float = 120, retries: int = 5
 ) -> Embedder:
-    """Return a model of an OpenAI-compatible service, by its ``/embeddings``.
-
-    Raises
-    ------
-    InputError
-        If there is no key, or the key or the address cannot be used. A query raises it if the
-        service cannot be reached, rejects a request, or sends invalid vectors.
-    """
+    """Return a model of an OpenAI-compatible service, by its ``/embeddings``."""
     client, hide = make_client(base_url, key=key, timeout=timeout, retries=retries)
     address = str(client.base_url)
 
@@ -137,15 +124,7 @@ def embed_kept(
 
     `cache` is the file of stored vectors, by model, endpoint and the text's sha256.
 
-    Returns
-    -------
-    numpy.ndarray of float32, shape (n, d)
-        Each has length 1.
-
-    Raises
-    ------
-    InputError
-        As the embedder's; also if the file cannot be used or has vectors of another dimension.
+    Vectors have length 1.
     """
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     asked = embedder.model, embedder.endpoint
@@ -212,13 +191,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _vectors(reply: Any, count: int) -> Array:
-    """Return the vectors in a service's reply, in the order of the texts, with length 1.
-
-    Raises
-    ------
-    ValueError
-        If they are not valid vectors.
-    """
+    """Return the vectors in a service's reply, in the order of the texts, with length 1."""
     try:
         rows = sorted(reply["data"], key=lambda row: row["index"])
         places = [row["index"] for row in rows]

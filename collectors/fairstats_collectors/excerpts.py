@@ -70,10 +70,6 @@ def read_excerpts(
     The file was written by ``fairstats rag retrieve``; `items` are all items of the benchmark's
     version.
 
-    Returns
-    -------
-    Excerpts
-
     Raises
     ------
     InputError

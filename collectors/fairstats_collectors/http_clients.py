@@ -54,11 +54,6 @@ def make_client(
 
     A service may repeat the key in its errors. The function keeps the key in its closure, which
     tracebacks and reprs do not show.
-
-    Raises
-    ------
-    InputError
-        If there is no key, or the key or the address cannot be used.
     """
     import openai
 

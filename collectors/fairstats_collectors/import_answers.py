@@ -151,13 +151,7 @@ def _table_records(path: Path, sheet: str | None = None) -> Sequence[Record]:
 def imported(
     files: Iterable[Path], read: Callable[[Path, Mapped], Sequence[Record]], mapped: Mapped
 ) -> pd.DataFrame:
-    """Return the answers of files, checked against the schema and the benchmark's declaration.
-
-    Raises
-    ------
-    InputError
-        With every problem of every file, by row and column. Then no answers are returned.
-    """
+    """Return the answers of files, checked against the schema and the benchmark's declaration."""
     without: list[Problem] = []
     guards = Guards(mapped)
 
@@ -190,11 +184,6 @@ def join_files(
     """Return the answers of all files; two files must not contain the same answer.
 
     `answers_of` returns None for a file without relevant answers.
-
-    Raises
-    ------
-    InputError
-        With every problem of every file. Then no answers are returned.
     """
     names: list[str] = []
     frames: list[pd.DataFrame] = []

@@ -29,7 +29,6 @@ from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.kinds import DECISION
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats_collectors.import_templates import is_template, matched, parts_of
 from fairstats_collectors.mapping_files import (
     ABSENT,
     Limits,
@@ -40,6 +39,9 @@ from fairstats_collectors.mapping_files import (
     filled,
     found,
     has_values,
+    is_template,
+    matched,
+    parts_of,
     paths_of,
     read_mapping,
     value_at,
@@ -231,13 +233,7 @@ class Mapped:
     def records(
         self, read: Iterable[Record], path: Path, limits: Limits | None = None
     ) -> list[Record]:
-        """Return a record for each answer of each record of a file.
-
-        Raises
-        ------
-        InputError
-            If a record does not match a pattern, or a column that should hold answers is missing.
-        """
+        """Return a record for each answer of each record of a file."""
         limits = limits or Limits(path)
         records = self.declared.with_parts(read, path, limits)
         if self.split:
@@ -372,11 +368,6 @@ def mapping(
 
     They are added to `declared`, by default the mapping of the importer's name. `wide` is
     whether the importer reads tables with a column per group.
-
-    Raises
-    ------
-    InputError
-        If no benchmark is named, or a column is not in the answers table.
     """
     declared = read_mapping(layout) if declared is None else declared
     constants = {name: v for name, v in given.get("constants", {}).items() if v is not None}
@@ -439,14 +430,7 @@ def undeclared() -> Benchmark:
 
 
 def _wide_columns(wide: Mapping[str, str], mapped: Mapped) -> dict[str, dict[str, str]]:
-    """Return the attribute and group of each column of a table with one row per item.
-
-    Raises
-    ------
-    InputError
-        If a group or an attribute is not declared, a group is in several attributes, or a column is
-        named for two groups.
-    """
+    """Return the attribute and group of each column of a table with one row per item."""
     groups: dict[str, dict[str, str]] = {}
     problems: list[Problem] = []
     given = set(_OF_A_CELL)

@@ -280,13 +280,7 @@ class Journal:
         return self._reserve.exists()
 
     def replies(self) -> dict[str, Reply]:
-        """Return every reply and failure by its key.
-
-        Raises
-        ------
-        InputError
-            If the journal is damaged.
-        """
+        """Return every reply and failure by its key."""
         try:
             found = {reply.key: reply for reply in stored_replies(self._database)}
         except (sqlite3.Error, UnicodeError) as error:

@@ -13,11 +13,6 @@ from fairstats.asking.models import Reply, Task
 class Price:
     """Prices in dollars per million tokens.
 
-    Parameters
-    ----------
-    prompt, completion : float
-        The price of the prompt's tokens, and of the reply's.
-
     Examples
     --------
     >>> Price(2.0, 8.0).of(1_000_000, 500_000)
@@ -37,11 +32,6 @@ class Pace:
 
     With even spacing and no saving up, every span of one minute is within the limit. Services
     differ in the start of their minute.
-
-    Parameters
-    ----------
-    requests, tokens : int, optional
-        The maximum per minute; no limit if not given.
     """
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
@@ -130,16 +120,7 @@ def estimate(tasks: Iterable[Task], max_tokens: int, price: Price | None) -> Est
 class Estimate:
     """Hold the estimated needs of a campaign.
 
-    Parameters
-    ----------
-    requests : int
-        The number of requests.
-    prompt_tokens : int
-        Estimated, at four characters per token.
-    completion_tokens : int
-        At most: every reply has full length.
-    cost : float or None
-        In dollars; None if no price is known.
+    Tokens of prompts are estimated at four characters each; replies are taken to have full length.
     """
 
     requests: int

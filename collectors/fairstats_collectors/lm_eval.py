@@ -42,11 +42,6 @@ def import_lm_eval(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
         Answers, one for each repeat of a generated reply. A reply is read by this package, from
         ``resps``. Among scored options the most likely one is the answer; two that are equally
         likely give a missing answer.
-
-    Raises
-    ------
-    InputError
-        As `fairstats_collectors.import_answers.import_table`.
     """
     mapped = mapping("lm-eval", given)
     files = importable_files(paths, mapped.declared.find, SUFFIXES)

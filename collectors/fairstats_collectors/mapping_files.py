@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from sys import getsizeof
 from time import thread_time
 from typing import Annotated, Any
 
+import pyarrow
+import pyarrow.compute
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairstats._lib.installation import resource
@@ -24,7 +27,6 @@ from fairstats._lib.untrusted_files import (
     refuse_many_values,
 )
 from fairstats.answers.schema import ANSWERS
-from fairstats_collectors.import_templates import named_parts
 
 #: The texts of the options, which a reply may name. Added to the columns of the answers table.
 OPTIONS = "options"
@@ -158,13 +160,7 @@ class MappingFile(Table):
         return [path for name in self.files for path in folder.rglob(name)]
 
     def parts(self, record: Record, path: Path, limits: Limits) -> Record:
-        """Add the named parts of the patterns to a record's fields.
-
-        Raises
-        ------
-        InputError
-            If a text does not match its pattern.
-        """
+        """Add the named parts of the patterns to a record's fields."""
         fields, file = record.fields, Path(record.path or path)
         place = file.resolve().as_posix() if self.patterns else ""
         for text, pattern in [(text, one.pattern) for one in self.patterns for text in one.text]:
@@ -183,13 +179,7 @@ class MappingFile(Table):
     def with_parts(
         self, records: Iterable[Record], path: Path, limits: Limits | None = None
     ) -> list[Record]:
-        """Add the parts to every record of a file.
-
-        Raises
-        ------
-        InputError
-            With every text that does not match its pattern.
-        """
+        """Add the parts to every record of a file."""
         full: list[Record] = []
         problems: list[Problem] = []
         limits = limits or Limits(path)
@@ -285,3 +275,113 @@ def paths_of(
 def field_names(fields: Mapping[str, Any]) -> str:
     """Return the names of the first fields, to help the user choose one."""
     return ", ".join(islice(paths_of(fields), 20))
+
+
+# Templates such as "{model}_{group}" and patterns are in mapping files, which may be from anybody.
+# `re` could take for ever with them. Arrow's RE2 takes a time proportional to the text's length.
+_PART = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
+_MOST_PARTS = 4
+_LONGEST = 200
+#: The longest text that is matched with a pattern; paths have up to 4,096 characters.
+_LONGEST_WITH_PATTERN = 5_000
+
+
+def is_template(text: str) -> bool:
+    """Return whether a text has parts in braces."""
+    return _PART.search(text) is not None
+
+
+def parts_of(template: str) -> tuple[str, ...]:
+    """Return the names of a template's parts.
+
+    Raises
+    ------
+    Fault
+        If there are too many, or one is there twice.
+
+    Examples
+    --------
+    >>> parts_of("{model}_{question:visit|manage}")
+    ('model', 'question')
+    """
+    names = tuple(name for name, _ in _PART.findall(template))
+    if len(names) > _MOST_PARTS or len(set(names)) < len(names):
+        raise Fault(f"must have up to {_MOST_PARTS} different parts in braces", "correct it")
+    return names
+
+
+def matched(
+    template: str, text: str, known: Mapping[str, Collection[str]] | None = None
+) -> dict[str, str] | None:
+    """Return the parts of a text that fits a template; None if it does not fit.
+
+    Parameters
+    ----------
+    template : str
+        E.g. ``"{model}_{group}"``, or with the possible values of a part:
+        ``"{model}_{question:visit|manage}"``.
+    text : str
+        The text.
+    known : Mapping[str, collection of str], optional
+        The possible values of parts for which the template has none.
+
+    Examples
+    --------
+    >>> matched("{model}_{group}_answer", "olmo2_7b_female_answer", {"group": ["male", "female"]})
+    {'model': 'olmo2_7b', 'group': 'female'}
+    >>> matched("{attribute}_{group}", "baseline") is None
+    True
+    """
+    values = tuple((name, tuple(of)) for name, of in (known or {}).items() if of)
+    names = parts_of(template)
+    found = _matched(_pattern(template, values), text) if len(text) <= _LONGEST else None
+    return None if found is None else dict(zip(names, found.values(), strict=True))
+
+
+def named_parts(pattern: str, text: str) -> dict[str, str] | None:
+    r"""Return the named groups of a regular expression that fits a whole text; None if none fits.
+
+    Groups that are not part of the match are empty, and so are those of no text.
+
+    Raises
+    ------
+    Fault
+        If it is not a regular expression of RE2, or has groups without a name or of one name.
+
+    Examples
+    --------
+    >>> named_parts(r"(?P<kind>[a-z]+)-(?:[0-9]|(?P<sign>[+]))", "b-2")
+    {'kind': 'b', 'sign': ''}
+    >>> named_parts("(?:[a-z]+)+", "a" * 1000 + "-") is None
+    True
+    """
+    return _matched(pattern, text) if len(text) <= _LONGEST_WITH_PATTERN else None
+
+
+# Many records have the same few values.
+@lru_cache(maxsize=1024)
+def _matched(pattern: str, text: str) -> dict[str, str] | None:
+    try:
+        match = pyarrow.compute.extract_regex(pyarrow.scalar(text), pattern=f"^(?:{pattern})$")
+    except pyarrow.ArrowInvalid as error:
+        message = str(error).removeprefix("Invalid regular expression: ")
+        raise Fault(f"is not a regular expression ({message})", "correct it") from None
+    names = [one.name for one in match.type]
+    if len(set(names)) < len(names):
+        raise Fault("has two groups of one name", "give each another name")
+    return dict(match.as_py()) if match.is_valid else None
+
+
+@lru_cache(maxsize=64)
+def _pattern(template: str, known: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    values = dict(known)
+    pattern, end = "", 0
+    for number, part in enumerate(_PART.finditer(template)):
+        listed = part[2].split("|") if part[2] else values.get(part[1], ())
+        # Longest first: "high" must not match the beginning of "high_income".
+        options = "|".join(map(re.escape, sorted(listed, key=len, reverse=True)))
+        # A model's name may hold the sign that separates the parts.
+        pattern += re.escape(template[end : part.start()])
+        pattern += f"(?P<p{number}>{options or ('.+' if part[1] == 'model' else '.+?')})"
+        end = part.end()
+    return pattern + re.escape(template[end:])

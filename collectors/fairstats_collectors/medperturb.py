@@ -68,11 +68,6 @@ def medperturb_keys(path: AnyPath) -> pd.DataFrame:
     -------
     pandas.DataFrame
         ``item_id`` and ``answer_key``: the benchmark's ``medperturb.keys.csv``.
-
-    Raises
-    ------
-    InputError
-        As `import_medperturb`.
     """
     return pd.DataFrame(
         [

@@ -108,17 +108,7 @@ def known_models() -> Mapping[str, KnownModel]:
 def find_model(name: str, *, base_url: str | None) -> KnownModel:
     """Return how to query a model with this name.
 
-    Parameters
-    ----------
-    name : str
-        A name of ``models.toml``, or the model's name at the service.
-    base_url : str, optional
-        The service; if given, `name` is the model's name there.
-
-    Raises
-    ------
-    InputError
-        If the model is known but no service has it.
+    With a service, `name` is the model's name there.
     """
     known = None if base_url else known_models().get(name)
     if known is None:
@@ -151,14 +141,7 @@ _INSTALL = (
 class EmbeddedModel:
     """A model that is being served on this machine.
 
-    Parameters
-    ----------
-    base_url : str
-        Where the OpenAI-compatible server listens.
-    model : str
-        The model's name.
-    snapshot : str
-        The name of its weights file; the server reports it as the model of each reply.
+    Its snapshot is the name of its weights file, which the server reports as the model of a reply.
     """
 
     base_url: str
@@ -169,16 +152,6 @@ class EmbeddedModel:
 @contextmanager
 def serve_embedded() -> Iterator[EmbeddedModel]:
     """Serve the embedded model on 127.0.0.1 for as long as the context lasts.
-
-    Yields
-    ------
-    EmbeddedModel
-        The address and names of the server.
-
-    Raises
-    ------
-    InputError
-        When the server or the weights are not installed, with the command that installs them.
 
     Notes
     -----

@@ -147,10 +147,6 @@ def fetch_listed(
     say : callable, optional
         Called with one line before any download: how much, and from where.
 
-    Returns
-    -------
-    Fetched
-
     Raises
     ------
     InputError

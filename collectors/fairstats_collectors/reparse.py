@@ -37,12 +37,7 @@ CHANGE_COLUMNS = (
 class Reparsed:
     """Hold answers that were read again from their stored replies.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        All rows; those that could not be read again are unchanged.
-    changes : pandas.DataFrame
-        `CHANGE_COLUMNS`, one row for each answer with a changed answer or status.
+    `changes` has `CHANGE_COLUMNS`; rows that could not be read again are unchanged.
     """
 
     answers: pd.DataFrame
@@ -104,10 +99,6 @@ def reparse_answers(
     letters_only : bool
         Read only letters, without the options' texts. Answers that give an option's text are then
         lost.
-
-    Returns
-    -------
-    Reparsed
 
     Raises
     ------

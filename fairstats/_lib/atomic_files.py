@@ -41,15 +41,9 @@ def unfinished(path: Path) -> Path:
 def locked(folder: Path, *inside: str) -> Iterator[None]:
     """Hold a folder, which is created if missing; other processes of this machine wait.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder. It is itself what is locked: no file is needed, which would be published with
-        it, or could be in another place for another process. The system releases the lock when the
-        process ends, even after a crash.
-    inside : str
-        Folders in it. What dead processes of this machine left unfinished in all of these is
-        removed.
+    The folder itself is locked: a lock file would be published with it, or could be in another
+    place for another process. The system releases the lock when the process ends, even after a
+    crash. What dead processes left unfinished in it, and in the folders `inside`, is removed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -138,21 +132,11 @@ def named_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]:
+def temporary_folder(kind: str) -> Iterator[Path]:
     """Give a folder of this process, and remove it at the end.
 
-    Parameters
-    ----------
-    kind : str
-        Its purpose, in lower case; it becomes part of the name.
-    within : Path, optional
-        The parent folder; by default the system's temporary folder.
-
-    Yields
-    ------
-    Path
-        The folder. Its name contains the machine and the process id. Folders of this machine's
-        processes that ended without removing them (because they were killed) are removed first.
+    Its name contains `kind`, the machine and the process id. Folders of this machine's processes
+    that ended without removing them (because they were killed) are removed first.
 
     Examples
     --------
@@ -162,7 +146,7 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
     >>> folder.exists()
     False
     """
-    parent = within or Path(tempfile.gettempdir())
+    parent = Path(tempfile.gettempdir())
     _sweep(parent)
     prefix = f"fairstats-{kind}-{_MACHINE}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:

@@ -176,13 +176,6 @@ def counted(n: int, noun: str) -> str:
 def over_tests(method: str, n: int) -> str:
     """Return how many tests p-values are adjusted over, in words.
 
-    Parameters
-    ----------
-    method : str
-        The method of adjustment.
-    n : int
-        The number of tests.
-
     Examples
     --------
     >>> over_tests("holm", 1), over_tests("holm", 19900)
@@ -254,19 +247,8 @@ def draw_intervals(
 ) -> list[str]:
     """Draw intervals on a common scale: ``├──●──┤``, with ``┊`` or ``┼`` at the reference.
 
-    Parameters
-    ----------
-    estimates, lows, highs : sequence of float
-        The intervals. A limit that is NaN is not drawn, and an infinite one ends in ``─``.
-    reference : float, optional
-        A value to mark, e.g. 0 for differences. The scale includes it.
-    width : int
-        Number of characters per line.
-
-    Returns
-    -------
-    list of str
-        One line per interval, then the line of the scale with its ends.
+    A limit that is NaN is not drawn, and an infinite one ends in ``─``. The last line is the scale,
+    which includes the reference.
 
     Examples
     --------
@@ -354,10 +336,7 @@ def convert(
 ) -> str:
     """Return text in another of pandoc's formats; empty if it is written to `out`.
 
-    Raises
-    ------
-    RuntimeError
-        If pandoc cannot convert it, or needs more megabytes of memory or more seconds.
+    A RuntimeError says that pandoc failed, or needed more megabytes of memory or more seconds.
     """
     import pypandoc
 

@@ -18,18 +18,7 @@ _COLLECTIONS = ("all", "benchmarks", "dev")
 
 
 def resource(*parts: str) -> Path:
-    """Return the path of a file or folder that is shipped with the package.
-
-    Parameters
-    ----------
-    *parts : str
-        Path parts below the repository's root, e.g. ``"data", "benchmarks"``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is missing; the installation is then incomplete.
-    """
+    """Return the path of a file or folder that is shipped with the package."""
     # An installed package looks only inside itself: another package may have a folder `data`.
     installed = _PACKAGE / "_resources"
     path = (installed if installed.is_dir() else _PACKAGE.parent).joinpath(*parts)
@@ -39,12 +28,7 @@ def resource(*parts: str) -> Path:
 
 
 def extra_of(module: str) -> str | None:
-    """Name the extra that installs a module.
-
-    Returns
-    -------
-    str or None
-        The extra; None if no extra installs the module.
+    """Name the extra that installs a module; None if no extra does.
 
     Examples
     --------

@@ -167,13 +167,7 @@ def wrong(name: str, message: str, remedy: str, *, value: object = ...) -> Input
 
 
 def path_in(out: Path, name: str) -> Path:
-    """Return the path of a file in a folder; refuse a folder that is not writable.
-
-    Raises
-    ------
-    InputError
-        If the folder is not writable.
-    """
+    """Return the path of a file in a folder; refuse a folder that is not writable."""
     path = Path(out) / name
     folder = next(parent for parent in path.parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):

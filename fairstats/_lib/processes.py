@@ -1,4 +1,4 @@
-"""Copies of this process, which share what it has in memory (Linux)."""
+"""Copies of this process, which share what it has in memory (Linux), and stages of long tasks."""
 
 from __future__ import annotations
 
@@ -66,13 +66,7 @@ def in_copy(work: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
 
 @contextmanager
 def pool_of_copies(task: str) -> Iterator[ProcessPoolExecutor]:
-    """Give as many copies of this process as there are cores; an error names their task.
-
-    Raises
-    ------
-    RenderError
-        If a copy ended.
-    """
+    """Give as many copies of this process as there are cores; an error names their task."""
     # Waiting copies would outlive a killed process, and keep its output open.
     pool = ProcessPoolExecutor(
         cores(), mp_context=get_context("fork"), initializer=_end_with_parent
@@ -110,3 +104,11 @@ def give_memory_back() -> None:
 def _end_with_parent() -> None:
     """Let this process be killed when the one that started it ends, even if that is killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+#: Called with a stage's name, the number of its parts that are done, and of all (0 if unknown).
+Watch = Callable[[str, int, int], None]
+
+
+def unwatched(stage: str, done: int = 0, parts: int = 0) -> None:
+    """Take no notice of a stage."""

@@ -97,11 +97,6 @@ def importable_files(
     """Return the files in `paths`, checking that each has a supported kind and size.
 
     `find` selects the files of a folder; without it, folders are refused.
-
-    Raises
-    ------
-    InputError
-        With a problem for each path that cannot be read.
     """
     limit = MAX_BYTES if max_bytes is None else max_bytes
     files: list[Path] = []
@@ -145,13 +140,7 @@ def _wrong_file(path: Path, suffixes: Sequence[str], max_bytes: int) -> tuple[st
 
 
 def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
-    """Return the objects of a JSON Lines file by line; for `unicode` see `json_objects`.
-
-    Raises
-    ------
-    InputError
-        As `fairstats._lib.untrusted_files.json_objects`.
-    """
+    """Return the objects of a JSON Lines file by line; for `unicode` see `json_objects`."""
     return [Record(number, fields) for number, fields in json_objects(path, unicode=unicode)]
 
 
@@ -159,11 +148,6 @@ def json_value(path: Path, *, unicode: bool = True) -> Any:
     """Return the value of a JSON file.
 
     For `unicode`, see `fairstats._lib.untrusted_files.json_objects`.
-
-    Raises
-    ------
-    InputError
-        If it is not JSON of UTF-8 text with distinct names, or is too large.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     refuse_long_text(file)
@@ -186,11 +170,6 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         UTF-8, or UTF-16 with a byte order mark.
     separators : str
         Possible separators; the most frequent one in the header is used.
-
-    Raises
-    ------
-    InputError
-        If it is not a CSV file of such text with distinct column names.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     encoding = encoding_of(path)
@@ -229,13 +208,7 @@ def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
 
 @dataclass(frozen=True)
 class NoValue:
-    """A cell with a formula or an error.
-
-    Parameters
-    ----------
-    kind : str
-        Its content, for messages.
-    """
+    """A cell with a formula or an error."""
 
     kind: str
 
@@ -246,21 +219,8 @@ def workbook(
 ) -> Iterator[Any]:
     """Open a workbook with openpyxl, without running formulas or following links.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    max_unpacked : int
-        Maximum unpacked size in bytes.
-    formulas : bool
-        Whether a cell returns its formula or its last saved value.
-    max_tags : float
-        Maximum number of XML tags and attributes.
-
-    Raises
-    ------
-    InputError
-        If it is not a workbook, or its unpacked size is larger.
+    `formulas` is whether a cell returns its formula or its last saved value. A workbook with a
+    larger unpacked size in bytes, or more XML tags and attributes, is refused.
     """
     import openpyxl
 
@@ -366,10 +326,7 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
 def hidden_rows(sheet: Any) -> set[int]:
     """Return the numbers of a sheet's rows that are hidden, by hand or by a filter.
 
-    Parameters
-    ----------
-    sheet : openpyxl.worksheet._read_only.ReadOnlyWorksheet
-        The sheet; openpyxl does not keep the settings of its rows.
+    openpyxl does not keep the settings of the rows of a read-only sheet.
     """
     from openpyxl.xml.functions import iterparse
 

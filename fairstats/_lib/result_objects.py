@@ -1,10 +1,11 @@
-"""Result objects of statistics."""
+"""Result objects of statistics, and results that an object computes once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -149,3 +150,21 @@ def naming_effect(method: str, effect: float) -> str:
     """Return an interval's method, with the design effect if there is one."""
     shown = f"{effect:.3g}"
     return method if shown == "1" else f"{method}, design effect {shown}"
+
+
+T = TypeVar("T")
+
+
+class Memo:
+    """Keeps results that are computed from an object, also a frozen one."""
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of `make`, computed once per key. Do not change it."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found

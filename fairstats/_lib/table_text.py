@@ -107,11 +107,6 @@ def json_text(content: Any) -> str:
     """Return strict JSON with one space of indentation and a newline at its end.
 
     Floats have enough digits to be read back exactly.
-
-    Raises
-    ------
-    ValueError
-        For a number that JSON does not support: NaN or an infinity.
     """
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

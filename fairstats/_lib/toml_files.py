@@ -109,16 +109,8 @@ def read_toml(path: AnyPath) -> dict[str, Any]:
 def parse(expected: type[T], declared: Mapping[str, Any], path: Path, *, example: str) -> T:
     """Check the content of a file.
 
-    Parameters
-    ----------
-    expected : type
-        A `Table` with the keys and their types, or a dict of tables.
-    declared : mapping
-        The content.
-    path : Path
-        The file, for problems.
-    example : str
-        A file with right values, for problems.
+    `expected` is a `Table` with the keys and their types, or a dict of tables. `example` names a
+    file with right values, for problems.
 
     Raises
     ------
@@ -168,16 +160,8 @@ def unshowable(
 ) -> Iterator[Problem]:
     """Return a problem for each text that a page or a terminal could not show as it is.
 
-    Parameters
-    ----------
-    texts : iterable of (str, str)
-        Texts with their keys, see `texts_of`.
-    path : Path
-        The file, for problems.
-    long : collection of str
-        The keys of texts that may have 5,000 characters; others may have 500.
-    named : collection of str
-        The parts of keys whose texts must not be empty.
+    Texts have their keys, see `texts_of`. Those of the keys `long` may have 5,000 characters,
+    others 500. Those with a part of their keys in `named` must not be empty.
     """
     for key, text in texts:
         longest = _MOST_LONG_TEXT if key in long else _MOST_TEXT

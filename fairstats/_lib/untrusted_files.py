@@ -66,15 +66,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileBytes(os.PathLike[str]):
-    """A file that was read once, so that the same bytes are checked, used and hashed.
-
-    Parameters
-    ----------
-    path : Path
-        The path it was read from.
-    content : bytes
-        The whole content.
-    """
+    """A file that was read once, so that the same bytes are checked, used and hashed."""
 
     path: Path
     content: bytes = field(repr=False)
@@ -94,16 +86,7 @@ class FileBytes(os.PathLike[str]):
 def read_once(path: AnyPath, most: int | None = None) -> FileBytes:
     """Read a whole regular file; return a file that was read before unchanged.
 
-    Parameters
-    ----------
-    path : path or FileBytes
-        The file.
-    most : int, optional
-        Maximum size in bytes; by default `MAX_FILE_BYTES`.
-
-    Returns
-    -------
-    FileBytes
+    It may have up to `most` bytes, by default `MAX_FILE_BYTES`.
 
     Raises
     ------
@@ -155,13 +138,7 @@ def already_read(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, FileByte
 
 
 def read_text(path: AnyPath, most: int | None = None) -> str:
-    """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text.
-
-    Raises
-    ------
-    InputError
-        As `read_once`, and if it is not UTF-8.
-    """
+    """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text."""
     file = read_once(path, MAX_TEXT_FILE_BYTES if most is None else most)
     try:
         return file.content.decode()
@@ -174,19 +151,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
 
     A shared file must not refer to files elsewhere on its reader's machine.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder that must contain it, at any depth.
-    name : object
-        The name as declared.
-    path, key : Path, str
-        Where it is declared, for the problem.
-
-    Returns
-    -------
-    Path
-        The file; it may be missing.
+    `path` and `key` are where the name is declared. The file may be missing, and at any depth.
 
     Raises
     ------
@@ -212,13 +177,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
 
 
 def refuse_links(paths: Collection[Path]) -> None:
-    """Refuse symbolic links in a folder: they may lead anywhere.
-
-    Raises
-    ------
-    InputError
-        Names every link, but not its target.
-    """
+    """Refuse symbolic links in a folder, but do not name their targets: they may lead anywhere."""
     remedy = "replace it by the file it points to, or remove it"
     linked = (path for path in paths if path.is_symlink())
     refuse(Problem(str(path), "is a symbolic link", remedy) for path in linked)
@@ -337,14 +296,16 @@ def parse_unicode(text: str) -> Any:
         As `parse_json`, and for such text.
     """
     value = parse_json(text)
-    if ("\\ud" in text or "\\uD" in text) and not _is_unicode(value):
+    if ("\\ud" in text or "\\uD" in text) and not is_unicode(value):
         raise ValueError("is not valid Unicode text (unpaired surrogate)")
     return value
 
 
-def _is_unicode(value: Any) -> bool:
+def is_unicode(value: Any) -> bool:
+    """Return whether UTF-8 can encode a value: JSON can escape half of a surrogate pair."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     try:
-        json.dumps(value, ensure_ascii=False).encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -352,9 +313,9 @@ def _is_unicode(value: Any) -> bool:
 
 def _not_unicode(row: dict[str, Any]) -> str:
     """Return the field that is not Unicode text; empty if all are."""
-    if not all(map(_is_unicode, row)):
+    if not all(map(is_unicode, row)):
         return "line"
-    return next((name for name, value in row.items() if not _is_unicode(value)), "")
+    return next((name for name, value in row.items() if not is_unicode(value)), "")
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

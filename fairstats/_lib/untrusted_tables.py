@@ -40,13 +40,7 @@ _INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
 def load_jsonl(path: AnyPath) -> pd.DataFrame:
-    """Read a JSON Lines file as a table of texts, numbers and nulls.
-
-    Raises
-    ------
-    InputError
-        As `json_objects`; also if a value is a list or an object, which cannot be a cell.
-    """
+    """Read a JSON Lines file as a table of texts, numbers and nulls."""
     rows = read_json_lines(path)
     problems = [
         Problem(
@@ -69,13 +63,7 @@ def load_jsonl(path: AnyPath) -> pd.DataFrame:
 
 
 def load_csv(path: AnyPath, *, encoding: str = "utf-8", separator: str = ",") -> pd.DataFrame:
-    """Read a CSV file, with every cell as text and an empty cell as null.
-
-    Raises
-    ------
-    InputError
-        As `read_once`; also if it is not a CSV file of UTF-8 text, or exceeds a limit.
-    """
+    """Read a CSV file, with every cell as text and an empty cell as null."""
     file = read_once(path, limits.MAX_TEXT_FILE_BYTES)
     refuse_long_lines(file)
     refuse_long_text(file)
@@ -148,16 +136,7 @@ def not_csv(path: AnyPath, error: Exception) -> Problem:
 def load_parquet(path: AnyPath, columns: Collection[str] | None = None) -> pd.DataFrame:
     """Read a parquet file of texts and numbers.
 
-    Parameters
-    ----------
-    path : path or FileBytes
-        The file.
-    columns : collection of str, optional
-        Read only these columns, if present.
-
-    Returns
-    -------
-    pandas.DataFrame
+    With `columns`, only these are read, if present.
 
     Raises
     ------

@@ -30,20 +30,7 @@ _UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
 def validate_files(
     source: Paths, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> list[Problem]:
-    """Return every problem of these answer files.
-
-    Parameters
-    ----------
-    source : path, or iterable of paths
-        As in `fairstats.read_answers`.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are not built in.
-
-    Returns
-    -------
-    list of Problem
-        Empty if the files can be published.
-    """
+    """Return every problem of these answer files."""
     try:
         read_valid(answer_files(source), benchmarks=benchmarks)
     except InputError as error:
@@ -58,22 +45,7 @@ def read_valid(
 ) -> pd.DataFrame:
     """Read answer files that have no problem, each once.
 
-    Parameters
-    ----------
-    files : iterable of path or FileBytes
-        Files, not folders. For `fairstats._lib.untrusted_files.FileBytes`, the bytes are used.
-    benchmarks : iterable of Benchmark
-        As in `validate_files`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The validated answers, as returned by `fairstats.read_answers`.
-
-    Raises
-    ------
-    InputError
-        With every problem that `validate_files` lists.
+    Bytes that were read before (`FileBytes`) are used.
     """
     given = by_name(benchmarks)
     problems: list[Problem] = []

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.memo import Memo
 from fairstats._lib.problems import Note, Problem, input_error, refuse
+from fairstats._lib.result_objects import Memo
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
@@ -32,6 +33,7 @@ PART_ROWS = 100_000
 
 #: Label used for the letter of a missing answer.
 NO_LETTER = ""
+_problem = partial(Problem, "<answers>")
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,8 @@ def open_answers(
 ) -> OpenAnswers:
     """Check an answers table, and load its benchmarks; an open one is returned unchanged.
 
-    Parameters
-    ----------
-    answers : data frame or OpenAnswers
-        The table, in any engine.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are not built in.
-    only_listed : bool
-        Whether to refuse a table without a single item that the benchmark lists. If not, a `Note`
-        says so: such answers can be to other, easier questions.
+    With `only_listed`, a table without a single item that the benchmark lists is refused. If not, a
+    `Note` says so: such answers can be to other, easier questions.
 
     Raises
     ------
@@ -138,17 +133,11 @@ def open_answers(
 def open_pairs(
     answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> OpenAnswers:
-    """Open answers as `open_answers` does; refuse benchmarks without groups to compare.
-
-    Raises
-    ------
-    InputError
-        As `open_answers`, and if a benchmark declares no pairs of groups.
-    """
+    """Open answers as `open_answers` does; refuse benchmarks without groups to compare."""
     opened = open_answers(answers, benchmarks)
     remedy = "compare models or strategies with `fairstats compare`"
     refuse(
-        Problem("<answers>", f"{name} has no groups to compare", remedy)
+        _problem(f"{name} has no groups to compare", remedy)
         for name, benchmark in opened.benchmarks.items()
         if not benchmark.has_pairs
     )
@@ -169,7 +158,7 @@ def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
     there = frame.collect_schema().names()
     remedy = "add it (see `fairstats schema`)"
     refuse(
-        Problem("<answers>", "required column is missing", remedy, column=name)
+        _problem("required column is missing", remedy, column=name)
         for name in (*KEY_COLUMNS, "answer")
         if name not in there
     )
@@ -285,7 +274,7 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     if row["rows"] == 0:
         raise input_error("<answers>", "the table has no rows", "check the path or filter")
     refuse(
-        Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
+        _problem(f"empty in {int(row[name])} rows", "fill it in", column=name)
         for name in names
         if row[name] > 0
     )
@@ -305,7 +294,7 @@ def _refuse_parts_of_samples(frame: nw.LazyFrame[Any]) -> None:
 def _refuse_absent_keys(benchmarks: Mapping[str, Benchmark]) -> None:
     """Refuse a table without keys if a benchmark has them."""
     refuse(
-        Problem("<answers>", *absent_keys(benchmark), column="answer_key")
+        _problem(*absent_keys(benchmark), column="answer_key")
         for benchmark in benchmarks.values()
         if benchmark.has_key
     )
@@ -332,16 +321,16 @@ def _refuse_other_answers(cells: pd.DataFrame, benchmarks: Mapping[str, Benchmar
             if benchmark.kind.name == "score":
                 given = {text for text in given if benchmark.canonical(text) != text}
             problems += [
-                Problem("<answers>", *not_an_answer(benchmark, value), column=column, value=value)
+                _problem(*not_an_answer(benchmark, value), column=column, value=value)
                 for value in sorted(given)[:10]
             ]
         if benchmark.kind.needs_key and pd.isna(texts["answer_key"]).any():
             rows = int(cells["rows"].to_numpy()[own][pd.isna(texts["answer_key"])].sum())
             message = f"empty in {rows} rows"
-            problems.append(Problem("<answers>", message, "fill it in", column="answer_key"))
+            problems.append(_problem(message, "fill it in", column="answer_key"))
         if "status" in texts and (~pd.isna(texts["answer"]) & (texts["status"] != "ok")).any():
             message = "an answer has a status other than ok"
-            problems.append(Problem("<answers>", message, "make it null", column="status"))
+            problems.append(_problem(message, "make it null", column="status"))
     refuse(problems)
 
 
@@ -374,16 +363,16 @@ def _refuse_wrong_clusters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Be
         remedy = f"fill in the column cluster, or list {benchmark.cluster} in the keys file"
         if "cluster" not in there:
             message = f"is missing, and {name} declares the cluster {benchmark.cluster}"
-            problems.append(Problem("<answers>", message, remedy, column="cluster"))
+            problems.append(_problem(message, remedy, column="cluster"))
             continue
         own = distinct(frame.filter(nw.col("benchmark") == name), ["item_id", "cluster"])
         for item in own.loc[own["cluster"].isna(), "item_id"].tolist()[:10]:
             message = f"item {item} has no cluster"
-            problems.append(Problem("<answers>", message, remedy, column="cluster"))
+            problems.append(_problem(message, remedy, column="cluster"))
         for item in own.loc[own["item_id"].duplicated(), "item_id"].unique().tolist()[:10]:
             message = f"item {item} is in more than one cluster"
             remedy = "give the item one cluster, or different items different names"
-            problems.append(Problem("<answers>", message, remedy, column="cluster"))
+            problems.append(_problem(message, remedy, column="cluster"))
     refuse(problems)
 
 
@@ -415,40 +404,23 @@ def _refuse_wrong_keys(
     # Of an item with a declared key, another one is wrong.
     others = pd.concat(undeclared)
     several = others.loc[others.duplicated(columns[:-1]), "item_id"]
+    message = "the item has more than one answer key"
     problems = [
-        Problem(
-            "<answers>",
-            "the item has more than one answer key",
-            _SEE_VALIDATE,
-            column=f"item {item}",
-        )
-        for item in several.head(10)
+        _problem(message, _SEE_VALIDATE, column=f"item {item}") for item in several.head(10)
     ]
     for name in sorted(benchmarks):
-        problems += [
-            Problem(
-                "<answers>",
-                f"the answer key of item {item} differs from {name}'s",
-                _SEE_VALIDATE,
-                column="answer_key",
-                value=str(given),
-            )
-            for item, given in wrong[name][:10]
-        ]
+        for item, given in wrong[name][:10]:
+            message = f"the answer key of item {item} differs from {name}'s"
+            problems.append(_problem(message, _SEE_VALIDATE, column="answer_key", value=str(given)))
         if unknown[name] and name not in matched and not only_listed:
             message = f"none of the {len(unknown[name]):,} items is an item of {name}, so no "
             message += "figure of theirs is a result on"
             warnings.warn(f"{message} {name}", Note, stacklevel=4)
             continue
         # Among known items, these would replace items that were left out, e.g. "12 " for "13".
+        message = f"is not an item of {name}"
         problems += [
-            Problem(
-                "<answers>",
-                f"is not an item of {name}",
-                _SEE_VALIDATE,
-                column="item_id",
-                value=item,
-            )
+            _problem(message, _SEE_VALIDATE, column="item_id", value=item)
             for item in sorted(unknown[name])[:10]
         ]
     refuse(problems)
@@ -480,15 +452,11 @@ def _known_groups(
         if attribute not in declared:
             remedy = f"{name} declares {', '.join(declared)}; {_SEE_VALIDATE}"
             problems.append(
-                Problem(
-                    "<answers>", "unknown attribute", remedy, column="attribute", value=attribute
-                )
+                _problem("unknown attribute", remedy, column="attribute", value=attribute)
             )
         elif group not in declared[attribute].groups:
             groups = ", ".join(declared[attribute].groups)
             remedy = f"{name} declares {groups} for {attribute}; {_SEE_VALIDATE}"
-            problems.append(
-                Problem("<answers>", "unknown group", remedy, column="group", value=group)
-            )
+            problems.append(_problem("unknown group", remedy, column="group", value=group))
     refuse(problems)
     return known

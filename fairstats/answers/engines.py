@@ -184,13 +184,7 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
 
 
 def file_columns(path: Path) -> list[str]:
-    """Return the columns of a parquet file.
-
-    Raises
-    ------
-    InputError
-        If it is not one.
-    """
+    """Return the columns of a parquet file."""
     return list(_file_schema(path, "duckdb").names)
 
 
@@ -353,10 +347,7 @@ def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
 def check_values(answers: Any) -> None:
     """Check the distinct values of a table in an engine as `read_answers` checks rows.
 
-    Raises
-    ------
-    InputError
-        With one `Problem` for each faulty value, and for names that reading would rewrite.
+    Names that reading would rewrite are refused too.
     """
     import narwhals as nw
 

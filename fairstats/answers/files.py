@@ -293,19 +293,7 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
 def write_answer_sets(answers: pd.DataFrame, folder: AnyPath, *, add: bool = False) -> list[Path]:
     """Write answers into a folder, one file per benchmark version, model and strategy.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        Answers of any number of answer sets.
-    folder : path
-        The target folder.
-    add : bool
-        Whether to add answers to an answer set that is already in the folder.
-
-    Returns
-    -------
-    list of pathlib.Path
-        The files, named after their answer sets.
+    With `add`, answers are added to the answer sets that are already in the folder.
 
     Raises
     ------
@@ -372,12 +360,6 @@ def answer_files(source: Paths) -> list[Path]:
     """Return the answer files in `source`, with folders expanded, in a stable order.
 
     The word ``example`` is the shipped answers, unless there is a file or folder of this name.
-
-    Raises
-    ------
-    InputError
-        If a path does not exist or has another suffix, or a folder contains no answer file or a
-        symbolic link.
     """
     paths = each_path(source)
     files: list[Path] = []
@@ -424,11 +406,6 @@ def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 def files_ending(source: Paths, suffix: str) -> list[Path]:
     """Return the files with this suffix among paths and inside folders among them, each once.
 
-    Raises
-    ------
-    InputError
-        If a folder contains a symbolic link.
-
     Examples
     --------
     >>> [path.name for path in files_ending(["a.parquet", "b.ratings.parquet"], RATINGS_SUFFIX)]
@@ -443,14 +420,7 @@ def files_ending(source: Paths, suffix: str) -> list[Path]:
 
 
 def load_table(path: AnyPath) -> pd.DataFrame:
-    """Read a parquet, CSV or JSON Lines file without changes.
-
-    Raises
-    ------
-    InputError
-        If the file does not exist, has another format, or exceeds a limit of
-        `fairstats._lib.untrusted_files`.
-    """
+    """Read a parquet, CSV or JSON Lines file without changes."""
     readers: dict[str, Callable[[str | os.PathLike[str]], pd.DataFrame]]
     readers = {".parquet": load_parquet, ".csv": load_csv, ".jsonl": load_jsonl}
     suffix = Path(path).suffix.lower()

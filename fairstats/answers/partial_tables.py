@@ -86,13 +86,7 @@ def complete_answers(
 
 
 def of_benchmark(answers: pd.DataFrame, benchmark: str | None) -> pd.DataFrame:
-    """Return the answers of one benchmark, or all of them.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+    """Return the answers of one benchmark, or all of them."""
     if benchmark is None:
         return answers
     kept = answers[answers["benchmark"] == benchmark]

@@ -24,6 +24,7 @@ from pandas.api.types import (
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.table_schemas import MOST_SHOWN
+from fairstats._lib.untrusted_files import is_unicode
 from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.answers.schema import (
     ANSWERS,
@@ -53,11 +54,6 @@ def check_answers(
     `fairstats._lib.safe_names.normal_name`. So spellings that look the same in print become the
     same name. With `repeated`, the same answer may be there twice if there is no other problem. The
     given frame is not changed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows with the schema's types.
 
     Raises
     ------
@@ -183,7 +179,7 @@ def _is_number(kind: object) -> bool:
 def _not_text(value: object) -> str:
     """Return why a value is not text; empty for text, a null, or a number (written as text)."""
     if isinstance(value, str):
-        return "" if _is_unicode(value) else "is not valid Unicode text"
+        return "" if is_unicode(value) else "is not valid Unicode text"
     if value is None or value is pd.NA or value is pd.NaT:
         return ""
     if isinstance(value, (bool, np.bool_)) or not isinstance(
@@ -191,14 +187,6 @@ def _not_text(value: object) -> str:
     ):
         return f"has the type {type(value).__name__}"
     return ""
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:

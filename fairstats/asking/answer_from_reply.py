@@ -65,13 +65,6 @@ class ParsedAnswer:
 def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     r"""Read the chosen option from a reply.
 
-    Parameters
-    ----------
-    raw : str or None
-        The unprocessed reply.
-    options : Mapping[str, str]
-        The text of each option by its capital letter.
-
     Returns
     -------
     ParsedAnswer
@@ -143,12 +136,7 @@ _REACH = 500
 class Reader:
     """Reads one reply by each rule.
 
-    Parameters
-    ----------
-    text : str
-        The reply from `fairstats.asking.reply_patterns.plain_text`.
-    options : Mapping[str, str]
-        The text of each option by its capital letter.
+    The text is from `fairstats.asking.reply_patterns.plain_text`; options are by capital letter.
     """
 
     def __init__(self, text: str, options: Mapping[str, str]) -> None:

@@ -34,16 +34,7 @@ _TEMPLATES = Path(__file__).parent / "prompts"
 class Prompt:
     """One variant of an item as a prompt.
 
-    Parameters
-    ----------
-    item : Item
-        The item.
-    attribute, group : str
-        The attribute and group of the variant.
-    text : str
-        The whole prompt.
-    context_sha256 : str or None
-        Hash of the snippets in the prompt; None without retrieval.
+    Without retrieval, it has no hash of the snippets in the prompt.
     """
 
     item: Item
@@ -111,11 +102,6 @@ def answer_form(benchmark: Benchmark) -> str:
 
 def load_prompt(strategy: str) -> Template:
     """Return the prompt template of a strategy, with placeholders ``$question`` and ``$options``.
-
-    Raises
-    ------
-    InputError
-        If there is no such strategy.
 
     Examples
     --------

@@ -23,15 +23,7 @@ Slot = tuple[str, str, str, int]
 
 @dataclass(frozen=True)
 class Task:
-    """One request: a sample of a variant of an item.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        The prompt.
-    sample : int
-        The sample, from 0.
-    """
+    """One request: a sample of a variant of an item."""
 
     prompt: Prompt
     sample: int
@@ -59,12 +51,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several parts into which a campaign is split.
-
-    Parameters
-    ----------
-    number, of : int
-        The number of the part, from 1, and the number of parts.
+    """One of several parts into which a campaign is split; numbers are from 1.
 
     Examples
     --------
@@ -77,13 +64,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read ``k/n``.
-
-        Raises
-        ------
-        InputError
-            If it does not have this form, or k is not from 1 to n.
-        """
+        """Read ``k/n``, with k from 1 to n."""
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         number, of = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= of:

@@ -17,17 +17,6 @@ from typing import Any
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.answer_from_reply import ParsedAnswer, hedged, parse_answer
 from fairstats.asking.reply_patterns import (
-    CLAUSE_START,
-    CUT_OFF,
-    FINAL,
-    FOREIGN,
-    FOREIGN_HEDGE,
-    RETRACTION,
-    SENTENCE_END,
-    plain_text,
-    without_thinking,
-)
-from fairstats.asking.value_patterns import (
     ACRONYM,
     ACTS,
     AFTER_VALUE,
@@ -35,9 +24,14 @@ from fairstats.asking.value_patterns import (
     ARTICLES,
     BEFORE_NAME,
     BULLET,
+    CLAUSE_START,
     CONDITIONAL,
+    CUT_OFF,
     DOUBT,
     ENDING,
+    FINAL,
+    FOREIGN,
+    FOREIGN_HEDGE,
     FURTHER,
     LIST_NUMBER,
     MODIFIERS,
@@ -48,8 +42,12 @@ from fairstats.asking.value_patterns import (
     OTHER_FIELDS,
     RANGE,
     REFUSAL_TO_RATE,
+    RETRACTION,
     SCALE,
+    SENTENCE_END,
     noun_cues,
+    plain_text,
+    without_thinking,
 )
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import MOST_OPTION
@@ -64,15 +62,8 @@ def read_reply(
 ) -> ParsedAnswer:
     """Read a reply by the benchmark's kind of answers.
 
-    Parameters
-    ----------
-    raw : str or None
-        The unprocessed reply.
-    benchmark : Benchmark
-        Declares the kind of answers, and the options or limits.
-    options : Mapping[str, str], optional
-        The text of each option of the item. If the benchmark's options are no letters, but these
-        are its options or labels by letter, a letter is read as the option of its text.
+    If the benchmark's options are no letters, but `options` has its options or labels by letter, a
+    letter is read as the option of its text.
 
     Returns
     -------
@@ -118,13 +109,6 @@ def _are_letters(options: Collection[str]) -> bool:
 
 def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     r"""Read a decision, a level or a score from a reply.
-
-    Parameters
-    ----------
-    raw : str or None
-        The unprocessed reply.
-    benchmark : Benchmark
-        A benchmark whose answers are not letters.
 
     Returns
     -------

@@ -234,17 +234,7 @@ def unclear_columns(
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, in three parts.
-
-    Parameters
-    ----------
-    before : str
-        The text before the group.
-    group : str
-        The group.
-    after : str
-        The text after it.
-    """
+    """A column's name, in three parts: before the group, the group, and after it."""
 
     before: str
     group: str

@@ -107,11 +107,6 @@ def write_benchmark(
     `items`, `fairstats collect` must be able to use the items in prompts. Problems name the
     `source`.
 
-    Returns
-    -------
-    Path
-        The declaration.
-
     Raises
     ------
     InputError

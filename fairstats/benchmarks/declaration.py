@@ -458,10 +458,7 @@ class Benchmark:
     def basis(self, margin: float | None = None) -> str:
         """Return in short what verdicts rest on: declaration, margin and unusual thresholds.
 
-        Parameters
-        ----------
-        margin : float, optional
-            The margin that was used, if it is not the declared one.
+        `margin` is the margin that was used, if it is not the declared one.
 
         Examples
         --------

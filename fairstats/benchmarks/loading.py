@@ -287,13 +287,7 @@ def builtin_benchmarks() -> dict[str, Path]:
 def load_benchmarks(
     names: Iterable[str], given: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> dict[str, Benchmark]:
-    """Return the benchmarks with these names, from `given`, else built-in ones.
-
-    Raises
-    ------
-    InputError
-        If a name is neither given nor built in.
-    """
+    """Return the benchmarks with these names, from `given`, else built-in ones."""
     known = by_name(given)
     built_in = builtin_benchmarks()
     loaded = {}
@@ -380,12 +374,14 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     rows: list[_Item] = []
     unreadable: tuple[Problem, ...] = ()
     kind = KINDS[table.kind]
+    # Keys and items can be in one file.
+    lines_of = cache(read_json_lines)
     try:
         if keys_file is not None:
-            rows = _listed_items(keys_file, table.cluster, needs_key=kind.needs_key)
+            rows = _listed_items(keys_file, table.cluster, lines_of, needs_key=kind.needs_key)
         items_file = named.get("items_file")
         if items_file not in (None, keys_file) and items_file.is_file():
-            unreadable = (*unreadable, *repeated_items(read_json_lines(items_file), items_file))
+            unreadable = tuple(repeated_items(lines_of(items_file), items_file))
     except InputError as error:
         unreadable = error.problems
     limits = table.limits or (0.0, 1.0)
@@ -420,7 +416,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     keys = {item: benchmark.canonical(key) or key for item, key in benchmark.answer_keys.items()}
     benchmark = replace(benchmark, answer_keys=MappingProxyType(keys))
     if not unreadable:
-        unreadable = _unvaried(benchmark)
+        unreadable = _unvaried(benchmark, lines_of)
     refuse(
         [
             *unreadable,
@@ -482,6 +478,8 @@ def _changes(attributes: Mapping[str, Attribute], subject: str) -> str:
     return whose + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
+#: Reads the objects of a JSON Lines file.
+_LinesOf = Callable[[Path], list[dict[str, Any]]]
 #: The columns of a file without variants that have an item's text, and its fewest characters.
 _TEXT_COLUMNS = ("question", "vignette", "text", "prompt")
 _LEAST_TEXT = 40
@@ -516,11 +514,11 @@ def repeated_items(rows: Iterable[Mapping[str, Any]], path: Path) -> list[Proble
     return problems
 
 
-def _unvaried(benchmark: Benchmark) -> tuple[Problem, ...]:
+def _unvaried(benchmark: Benchmark, lines_of: _LinesOf) -> tuple[Problem, ...]:
     """Return a problem for each pair of groups with one text: every model would be fair."""
     if benchmark.items_file is None or not benchmark.items_file.is_file():
         return ()
-    found = [row.get("variants") for row in read_json_lines(benchmark.items_file)]
+    found = [row.get("variants") for row in lines_of(benchmark.items_file)]
     texts = [
         {group: _same_text(text) for group, text in own.items()} if isinstance(own, Mapping) else {}
         for own in found
@@ -567,16 +565,17 @@ def _records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     return (dict(zip(table, row, strict=True)) for row in table.itertuples(index=False, name=None))
 
 
-def _listed_items(path: Path, cluster: str | None, *, needs_key: bool) -> list[_Item]:
+def _listed_items(
+    path: Path, cluster: str | None, lines_of: _LinesOf, *, needs_key: bool
+) -> list[_Item]:
     """Return the items that a file lists, with their keys and clusters if it has them."""
-
     wrong = partial(input_error, path)
     # A device or a pipe might never end.
     if not path.is_file():
         raise wrong("no such file", "correct keys_file or items_file")
     rows: Callable[[], Iterator[dict[str, Any]]]
     if path.suffix == ".jsonl":
-        rows = partial(iter, read_json_lines(path))
+        rows = partial(iter, lines_of(path))
     else:
         table = load_csv(path).astype(object)
         for column in ("item_id", "answer_key") if needs_key else ("item_id",):

@@ -88,16 +88,8 @@ def recognise_layout(
 ) -> Layout:
     """Recognise what the columns of a table hold.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table as it is in the file.
-    columns : Mapping[str, str]
-        The fields of columns that the caller has given; they are not changed.
-    wide : sequence of str
-        The options for the columns that hold answers, if the caller has given them.
-    source : str
-        The name of the file, for problems.
+    `columns` are the fields of columns that the caller has given, which are not changed. `wide` are
+    the given options for columns that hold answers.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from typing import Any
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_files import is_unicode, read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -99,11 +99,6 @@ def load_items(benchmark: Benchmark) -> list[Item]:
         have the options of the benchmark. An attribute that another one crosses may have no
         variants.
 
-    Returns
-    -------
-    list of Item
-        In the order of the file.
-
     Raises
     ------
     InputError
@@ -173,10 +168,6 @@ def read_vignettes(source: AnyPath, *, benchmark: AnyPath | Benchmark | None = N
         The benchmark that declares the attributes and groups of an items file. By default, the
         ``.toml`` of the same name for JSON Lines, and ``fairmedqa`` for the released parquet file.
 
-    Returns
-    -------
-    Vignettes
-
     Raises
     ------
     InputError
@@ -232,17 +223,6 @@ def read_amqa_items(path: Path) -> list[Item]:
     path : Path
         With ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and one column for each
         of the eight variants.
-
-    Returns
-    -------
-    list of Item
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, a column is missing, a value is not text, an item's name is
-        duplicated, or a key is not one of the letters.
     """
     if not path.is_file():
         raise input_error(path, "no such file", "check the path")
@@ -306,7 +286,7 @@ def _faults(
     item_id, options = row.get("item_id"), row.get("options")
     key, variants = row.get("answer_key"), row.get("variants")
     named = ", ".join(letters)
-    if not _is_text(item_id):
+    if not is_text(item_id):
         yield "item_id", item_id, "must be text", "name the item"
     elif item_id in seen:
         yield "item_id", item_id, "another item has the same name", "give each item a unique name"
@@ -316,7 +296,7 @@ def _faults(
         yield "options", found, message, f"give one text for each of {named}"
     elif isinstance(options, Mapping) and letters:
         for letter, text in options.items():
-            if not _is_text(text):
+            if not is_text(text):
                 yield f"options.{letter}", text, "must be text", "write the text of the option"
     if letters and key not in letters:
         yield "answer_key", key, "is not one of the option letters", f"use one of {named}"
@@ -324,7 +304,7 @@ def _faults(
         yield "variants", variants, "must contain one vignette for each group", "add them"
         return
     for group in groups:
-        if not _is_text(variants.get(group)):
+        if not is_text(variants.get(group)):
             yield f"variants.{group}", variants.get(group), "no vignette for this group", "write it"
 
 
@@ -336,12 +316,6 @@ def _cluster_faults(
         yield column, row.get(column), "must be text", "write what the item belongs to"
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
     """Return whether this is non-empty text that UTF-8 can encode."""
-    if not isinstance(value, str) or not value.strip():
-        return False
-    try:
-        value.encode()  # JSON can escape half of a surrogate pair, which no request can send.
-    except UnicodeEncodeError:
-        return False
-    return True
+    return isinstance(value, str) and value.strip() != "" and is_unicode(value)

@@ -14,7 +14,7 @@ import typer
 
 from fairstats._lib.formatting import quoted
 from fairstats._lib.problems import input_error, printable
-from fairstats._lib.stages import Watch
+from fairstats._lib.processes import Watch
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.commands._options import (
     Alpha,

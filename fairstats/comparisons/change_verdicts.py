@@ -251,12 +251,7 @@ def answer_set(by_benchmark: Mapping[str, Grid], side: str) -> AnswerSet:
 class Compared:
     """Two answer sets to the same benchmark.
 
-    Attributes
-    ----------
-    old, new : AnswerSet
-        The answer sets.
-    steps : int
-        The steps of the scale on which all answers lie.
+    `steps` are those of the scale on which all answers lie.
     """
 
     old: AnswerSet

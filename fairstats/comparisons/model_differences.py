@@ -90,10 +90,6 @@ def model_difference(
     few_units : bool
         Whether units are few and of unequal size, and so tested on a fine scale.
 
-    Returns
-    -------
-    ModelDifference
-
     Notes
     -----
     Intervals of accuracy, CFR and the signed difference are those of

@@ -249,15 +249,7 @@ def rank_boards(
 ) -> Ranking:
     """Compare the models of each benchmark version and strategy in pairs, and rank them.
 
-    Returns
-    -------
-    Ranking
-        The tables of `rank_models` and `rank_differences`.
-
-    Raises
-    ------
-    InputError, ValueError
-        As `rank_models`.
+    The tables are those of `rank_models` and `rank_differences`.
 
     Examples
     --------

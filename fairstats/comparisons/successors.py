@@ -57,11 +57,6 @@ def read_overruled(path: AnyPath) -> dict[str, str]:
     """Return the models of a file whose answers are published although screening blocks them.
 
     The file is that of `read_successors`, with a reason for each model in a table ``[overrule]``.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown or has the wrong type.
     """
     return dict(_declared_in(path).overrule)
 
@@ -93,12 +88,6 @@ def facts_of_models(
     """Return the declared facts about the models of a release.
 
     They are those of `FACTS` in the table of a model, in a file as of `read_successors`.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown, has the wrong type or a value that is too long, or a model is not in
-        the release or an earlier one.
     """
     declared = _declared_in(path).models
     there = {*models, *earlier}

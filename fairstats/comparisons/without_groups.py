@@ -61,13 +61,7 @@ _MODELS = Attribute("models", "Models", {"new": "new", "old": "old"}, (("new", "
 
 
 def without_groups(benchmarks: Iterable[Benchmark]) -> bool:
-    """Return whether these benchmarks are without groups.
-
-    Raises
-    ------
-    InputError
-        If only some of the benchmarks have groups.
-    """
+    """Return whether these benchmarks are without groups; refuse a mix."""
     having = {benchmark.name: benchmark.has_pairs for benchmark in benchmarks}
     if len(set(having.values())) > 1:
         without = ", ".join(name for name, has in having.items() if not has)

@@ -218,23 +218,6 @@ def grid(
 ) -> dict[str, Grid]:
     """Arrange answers in one grid per benchmark, with one row per item of an answer set.
 
-    Parameters
-    ----------
-    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers table.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are not built in.
-
-    Returns
-    -------
-    dict of str to Grid
-        By benchmark, with the names of the items.
-
-    Raises
-    ------
-    InputError
-        For an unknown benchmark, attribute or group, or a duplicate answer.
-
     Examples
     --------
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
@@ -250,13 +233,7 @@ def grid(
 
 
 def item_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
-    """Return the grid of a benchmark with one row per item of an answer set, made once.
-
-    Raises
-    ------
-    InputError
-        If an answer is in the table more than once.
-    """
+    """Return the grid of a benchmark with one row per item of an answer set, made once."""
     make = _in_memory if opened.in_memory else _in_engine
     return opened.once(("grid", benchmark.name), lambda: make(opened, benchmark))
 

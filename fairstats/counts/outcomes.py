@@ -228,13 +228,7 @@ def unit_columns(grid: Grid, unit: IntArray) -> dict[str, Texts]:
 
 
 def outcomes_of(opened: OpenAnswers) -> dict[str, Outcomes]:
-    """Count the outcomes of each benchmark's answers, once per open table.
-
-    Raises
-    ------
-    InputError
-        As `count_outcomes`.
-    """
+    """Count the outcomes of each benchmark's answers, once per open table."""
 
     def count() -> dict[str, Outcomes]:
         own = open_pairs(opened)

@@ -388,16 +388,7 @@ def complete_counts(
 ) -> PolicyCounts:
     """Build the counts of pairs without missing answers.
 
-    Parameters
-    ----------
-    n11, n10, n01, n00 : array_like of int
-        Pairs with both correct, only a, only b, neither; broadcast against each other.
-    same : array_like of int, optional
-        Pairs with the same letter (default: those with both correct).
-
-    Returns
-    -------
-    PolicyCounts
+    Pairs with the same letter are by default those with both correct.
 
     Raises
     ------
@@ -439,10 +430,6 @@ def apply_policy(
         the pairs with both answers: accuracy differs between attributes, so all answers of each
         group would mix the attributes in different proportions, and the groups could differ even if
         no pair does.
-
-    Returns
-    -------
-    PolicyCounts
 
     Raises
     ------

@@ -105,10 +105,6 @@ def unit_sums(
         Numbers for the missing answers of each group, instead of the policy's.
     unasked : bool
         Whether items of the benchmark that were not asked count as missing for both groups.
-
-    Returns
-    -------
-    UnitSums
     """
     if unasked and fill is not None:
         outcomes = outcomes.with_unasked

@@ -115,10 +115,6 @@ def same_variants(
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in.
 
-    Returns
-    -------
-    SameVariants
-
     Raises
     ------
     InputError

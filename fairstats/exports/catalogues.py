@@ -143,12 +143,8 @@ def _types(paths: list[Path]) -> dict[str, str]:
 
 def _files(release: Release, name: str) -> list[Path]:
     """Return the parquet files of a table, of which answers can have several."""
-    path = release.answers_path if name == "answers" else _path(release, name)
+    path = release.answers_path if name == "answers" else release.table_path(name)
     return sorted(path.glob("*.parquet")) if path.is_dir() else [path] * path.is_file()
-
-
-def _path(release: Release, name: str) -> Path:
-    return release.path / DOWNLOADS / f"{name}.parquet"
 
 
 def _resource(release: Release, name: str) -> str:

@@ -92,21 +92,8 @@ def write_export(
 ) -> list[Path]:
     """Write a release in the format of another tool.
 
-    Parameters
-    ----------
-    name : str
-        The format, one of `EXPORTS`.
-    release : path
-        The release's folder, or the name of a release in ``site/``.
-    folder : path
-        The target folder. Files of the same names are replaced.
-    options : Options
-        The table, its columns and rows, for formats of tables.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    `name` is one of `EXPORTS`, and `release` a folder or the name of a release in ``site/``. Files
+    of the same names are replaced.
 
     Raises
     ------

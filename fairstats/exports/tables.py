@@ -46,16 +46,7 @@ _TIMES = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*(</dcterms:)")
 class Cell:
     """A cell.
 
-    Attributes
-    ----------
-    text : str
-        Its text as shown.
-    columns, rows : int
-        The number of columns and rows that it spans.
-    right : bool
-        Whether it is aligned to the right.
-    value : int, float or None
-        Its number, if it is in a table of the release.
+    Its value is its number, if it is in a table of the release.
     """
 
     text: str
@@ -69,14 +60,7 @@ class Cell:
 class Grid:
     """A table of finished cells.
 
-    Attributes
-    ----------
-    name : str
-        A safe file name, unique among the chosen tables.
-    caption : str
-        What the table shows.
-    head, body : list of list of Cell
-        Its rows.
+    Its name is a safe file name, unique among the chosen tables.
     """
 
     name: str
@@ -104,13 +88,7 @@ def _cell_html(cell: Cell, tag: str) -> str:
 
 
 def chosen_grids(release: Release, options: Options) -> list[Grid]:
-    """Return the chosen tables: one of the release, or those on its pages.
-
-    Raises
-    ------
-    InputError
-        If there is no such table, page or column, or no row has the values.
-    """
+    """Return the chosen tables: one of the release, or those on its pages."""
     if options.table is not None:
         return [_release_grid(release, options)]
     pages = {

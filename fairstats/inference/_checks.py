@@ -67,13 +67,7 @@ def _whole(name: str, value: npt.ArrayLike, least: int, must: str) -> IntArray:
 
 
 def check_parts(name: str, parts: IntArray, whole_name: str, whole: IntArray) -> None:
-    """Refuse parts that exceed their whole, e.g. more successes than trials.
-
-    Raises
-    ------
-    ValueError
-        Names both, with the first values that contradict each other.
-    """
+    """Refuse parts that exceed their whole, e.g. more successes than trials."""
     if np.any(parts > whole):
         part, total = (side[parts > whole][0] for side in np.broadcast_arrays(parts, whole))
         raise ValueError(
@@ -87,11 +81,6 @@ def check_multiplicity(
     """Return how many times each of `size` elements occurs (default: once).
 
     With `leading`, it may have more axes before the last one.
-
-    Raises
-    ------
-    ValueError
-        For invalid counts, or a shape other than (size,).
     """
     if multiplicity is None:
         return np.ones(size, dtype=np.int64)
@@ -117,11 +106,6 @@ def check_numbers(
     """Return finite numbers from `low` to `high`; with `nan`, a missing number is NaN.
 
     With `booleans`, the values may be judgements: true if something was reported.
-
-    Raises
-    ------
-    ValueError
-        For a number outside the range, or a value that is not a number.
     """
     scale = f"finite {kind}"
     if np.isfinite(low) and np.isfinite(high):
@@ -146,13 +130,7 @@ def check_number(
     high: float = np.inf,
     example: str = "0.5",
 ) -> float:
-    """Return one number, checked as in `check_numbers`.
-
-    Raises
-    ------
-    ValueError
-        As `check_numbers`, and for more than one number.
-    """
+    """Return one number, checked as in `check_numbers`."""
     if np.ndim(value):
         raise ArgumentError(name, f"={_shown(value)} must be one number, e.g. {example}")
     return float(check_numbers(name, value, low=low, high=high, example=example))
@@ -161,39 +139,21 @@ def check_number(
 def check_share(
     name: str, value: npt.ArrayLike, *, booleans: bool = False, example: str = "0.12"
 ) -> FloatArray:
-    """Return shares or probabilities, from 0 to 1; with `booleans`, also judgements.
-
-    Raises
-    ------
-    ValueError
-        For a number outside [0, 1] or NaN: 12 points are given as 0.12.
-    """
+    """Return shares or probabilities, from 0 to 1; with `booleans`, also judgements."""
     return check_numbers(
         name, value, low=0, high=1, booleans=booleans, kind="share", example=example
     )
 
 
 def check_p_values(name: str, value: npt.ArrayLike) -> FloatArray:
-    """Return p-values, from 0 to 1; NaN means that the test was not possible.
-
-    Raises
-    ------
-    ValueError
-        For a number outside [0, 1].
-    """
+    """Return p-values, from 0 to 1; NaN means that the test was not possible."""
     return check_numbers(name, value, low=0, high=1, nan=True, kind="p-value", example="0.03")
 
 
 def check_limits(
     low: npt.ArrayLike, high: npt.ArrayLike, *, lowest: float, highest: float, example: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the limits of intervals on a scale; NaN is a limit that could not be computed.
-
-    Raises
-    ------
-    ValueError
-        For a limit outside the scale, or a lower limit above its upper limit.
-    """
+    """Return the limits of intervals on a scale; NaN is a limit that could not be computed."""
 
     def allowed(x: FloatArray) -> BoolArray:
         return np.isnan(x) | ((x >= lowest - _ROUNDING) & (x <= highest + _ROUNDING))
@@ -213,59 +173,29 @@ def check_limits(
 
 
 def check_margin(margin: npt.ArrayLike) -> FloatArray:
-    """Return equivalence margins, shares between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        For a margin outside (0, 1): 2 percentage points are given as 0.02.
-    """
+    """Return equivalence margins, shares between 0 and 1."""
     must = "be a share between 0 and 1, e.g. 0.02 for 2 percentage points"
     return _floats("margin", margin, must, lambda x: (x > 0) & (x < 1))
 
 
 def check_design_effect(design_effect: npt.ArrayLike) -> FloatArray:
-    """Return design effects, finite and above 0.
-
-    Raises
-    ------
-    ValueError
-        For a number that is not positive, or not finite.
-    """
+    """Return design effects, finite and above 0."""
     must = "be positive and finite, e.g. 1.0 if answers are independent"
     return _floats("design_effect", design_effect, must, lambda x: (x > 0) & np.isfinite(x))
 
 
 def check_alpha(alpha: float, *, below: float = 1) -> float:
-    """Return an error rate in (0, 1), or below a stricter bound.
-
-    Raises
-    ------
-    ValueError
-        If it is not a number in that range.
-    """
+    """Return an error rate in (0, 1), or below a stricter bound."""
     return check_between("alpha", alpha, high=below, example="0.05")
 
 
 def check_power(power: float) -> float:
-    """Return a power in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If it is not a number between 0 and 1.
-    """
+    """Return a power in (0, 1)."""
     return check_between("power", power, example="0.8")
 
 
 def check_between(name: str, value: float, *, high: float = 1, example: str) -> float:
-    """Return one number strictly between 0 and `high`.
-
-    Raises
-    ------
-    ValueError
-        If it is outside this range, or is not a single number.
-    """
+    """Return one number strictly between 0 and `high`."""
     must = f"be between 0 and {high:g}, e.g. {example}"
     return _one(name, value, must, lambda x: (x > 0) & (x < high))
 
@@ -273,26 +203,14 @@ def check_between(name: str, value: float, *, high: float = 1, example: str) -> 
 def check_whole(
     name: str, value: int, *, least: int = 1, most: int = MOST, example: int = 9999
 ) -> int:
-    """Return one whole number from `least` to `most`.
-
-    Raises
-    ------
-    ValueError
-        If it is outside this range, or is not a single number.
-    """
+    """Return one whole number from `least` to `most`."""
     bound = f"at least {least}" if most == MOST else f"from {least} to {most}"
     must = f"be {bound} and whole, e.g. {example}"
     return int(_one(name, value, must, lambda x: (x >= least) & (x <= most) & (x == np.floor(x))))
 
 
 def check_choice(name: str, value: Choice, choices: Iterable[str]) -> Choice:
-    """Return an option, refusing unknown ones.
-
-    Raises
-    ------
-    ValueError
-        For an unknown option.
-    """
+    """Return an option, refusing unknown ones."""
     known = tuple(choices)
     if not isinstance(value, str) or value not in known:
         listed = f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0]
@@ -303,14 +221,7 @@ def check_choice(name: str, value: Choice, choices: Iterable[str]) -> Choice:
 def check_resampling(
     n_resamples: int, rng: np.random.Generator | int | None
 ) -> np.random.Generator:
-    """Return the random number generator for resampling.
-
-    Raises
-    ------
-    ValueError
-        If there is no source, if it is neither a seed nor a generator, or if there are fewer than
-        one resamples.
-    """
+    """Return the random number generator for resampling."""
     if rng is None:
         raise ValueError(
             "resampling needs rng=, e.g. rng=1, so that the interval can be recomputed"
@@ -401,11 +312,5 @@ def _broadcast(arrays: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
 
 
 def check_shapes(**arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """Return arrays broadcast to one shape.
-
-    Raises
-    ------
-    ValueError
-        Names every argument and its shape, if the shapes do not fit.
-    """
+    """Return arrays broadcast to one shape; the error names every argument and its shape."""
     return _broadcast(arrays)

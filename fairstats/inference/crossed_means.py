@@ -23,15 +23,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Crossing:
-    """The item and the rater of each rating, as numbers from 0.
-
-    Attributes
-    ----------
-    items, raters : ndarray of int, shape (n,)
-        The number of each rating's item, and of its rater.
-    n_items, n_raters : int
-        The numbers of items and raters.
-    """
+    """The item and the rater of each rating, as numbers from 0."""
 
     items: IntArray
     raters: IntArray
@@ -40,13 +32,7 @@ class Crossing:
 
     @classmethod
     def of(cls, items: npt.ArrayLike, raters: npt.ArrayLike, n: int) -> Crossing:
-        """Build the crossing of n ratings from names.
-
-        Raises
-        ------
-        ValueError
-            For a null item or rater, or a length other than n.
-        """
+        """Build the crossing of n ratings from names."""
         numbers = []
         for name, labels in (("items", items), ("raters", raters)):
             codes, known = pd.factorize(pd.Series(labels))
@@ -85,10 +71,6 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
         model's parameter, the scores times the inverse information.
     crossing : Crossing
         The item and the rater of each rating, with at least two items or at least two raters.
-
-    Returns
-    -------
-    CrossedVariance
 
     Notes
     -----

@@ -251,10 +251,6 @@ def mean_difference(
     alpha : float
         1 − confidence level.
 
-    Returns
-    -------
-    MeanDifference
-
     Raises
     ------
     ValueError

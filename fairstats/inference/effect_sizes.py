@@ -312,11 +312,6 @@ def partly_paired_ratio(
     Estimate
         In [0, ∞]; these are the limits if a group has no answers or no correct one.
 
-    Raises
-    ------
-    ValueError
-        As `partly_paired_interval`.
-
     References
     ----------
     Zou & Donner (2008), Statistics in Medicine 27:1693-1702, section 3.

@@ -131,10 +131,6 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     probabilities : array_like of float, shape (..., k)
         Their probabilities, for each element of n.
 
-    Returns
-    -------
-    SumLaw
-
     Raises
     ------
     ValueError
@@ -297,24 +293,12 @@ def _rounding(x: npt.ArrayLike) -> FloatArray:
 def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> DiscreteLaw:
     """Compute the distribution of the sum of n draws from widely spaced numbers on a fine lattice.
 
-    Parameters
-    ----------
-    n : int
-        Number of draws, at least 1.
-    values : array_like of int, shape (k,)
-        The possible values of one draw.
-    probabilities : array_like of float, shape (k,)
-        Their probabilities.
+    The arguments are those of `sum_law`.
 
     Returns
     -------
     DiscreteLaw
         Covers every whole number of the window that contains all but a negligible part.
-
-    Raises
-    ------
-    ValueError
-        As `sum_law`.
 
     Notes
     -----
@@ -368,19 +352,8 @@ def plane_law(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Compute the joint distribution of two sums of n draws.
 
-    Parameters
-    ----------
-    n : int
-        Number of draws, at least 1.
-    first, second : ndarray of int, shape (k,)
-        Contribution of a draw to each sum.
-    probabilities : ndarray, shape (k,)
-        Probabilities of the draws.
-
-    Returns
-    -------
-    (ndarray of int, ndarray of int, ndarray)
-        The values of the sums, as a column and a row, and the matrix of their probabilities.
+    `first` and `second` are a draw's contributions to each sum. The result has the values of the
+    sums, as a column and a row, and the matrix of their probabilities.
 
     Raises
     ------

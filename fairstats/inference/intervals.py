@@ -202,13 +202,7 @@ def tango_limits(
     alpha: float,
     design_effect: npt.ArrayLike = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Tango's limits, given the discordant pairs and the number of all pairs.
-
-    Raises
-    ------
-    ValueError
-        As `tango`, and if n10 + n01 exceeds n.
-    """
+    """Return Tango's limits, given the discordant pairs and the number of all pairs."""
     n10, n01, n = check_counts(n10=n10, n01=n01, n=n)
     check_parts("n10 + n01", n10 + n01, "n", n)
     alpha, effect = check_alpha(alpha), check_design_effect(design_effect)

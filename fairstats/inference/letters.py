@@ -216,10 +216,6 @@ def matched_patterns(
     alpha : float
         1 − confidence level.
 
-    Returns
-    -------
-    MatchedPatterns
-
     Raises
     ------
     ValueError

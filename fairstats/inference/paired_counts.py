@@ -107,13 +107,7 @@ def discordant_counts(
     n01: npt.ArrayLike | None = None,
     n00: npt.ArrayLike | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Return n10 and n01, for a function that needs only these: n11 and n00 may be missing.
-
-    Raises
-    ------
-    ValueError
-        As `paired_counts`.
-    """
+    """Return n10 and n01, for a function that needs only these: n11 and n00 may be missing."""
     if n10 is not None and n01 is not None:
         n11, n00 = (0 if count is None else count for count in (n11, n00))
     elif n11 is not None and n10 is not None and n00 is None:

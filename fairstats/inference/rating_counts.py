@@ -350,14 +350,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Compute the sums without each item, rater and cell, from each task's contribution.
 
-    Parameters
-    ----------
-    table : RatingCounts
-        The counts of these ratings.
-    value : ndarray of int, shape (n,)
-        The index of each rating's category.
-    task, item, rater : ndarray of int, shape (n,)
-        The task of each rating, the task's item, and the rater.
+    Of each rating, `value` is the index of its category, and `item` is that of its task.
     """
     k = len(table.categories)
     task = _numbered(task)

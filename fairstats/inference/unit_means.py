@@ -136,12 +136,7 @@ def unit_mean_differences(
 ) -> list[Estimate]:
     """Compute `unit_mean_difference` of many tables at once, which is much faster.
 
-    Parameters
-    ----------
-    tables : sequence of tuple
-        ``(sum_a, n_a, sum_b, n_b, multiplicity)`` of each.
-    limits, alpha
-        As in `unit_mean_difference`.
+    A table is ``(sum_a, n_a, sum_b, n_b, multiplicity)``.
     """
     alpha, ends = check_alpha(alpha), checked_limits(limits)
     groups = []
@@ -195,11 +190,6 @@ def unit_mean(
     Estimate
         Limits are within `limits`. `n` is the number of units with an answer. Without answers: NaN
         and `limits`.
-
-    Raises
-    ------
-    ValueError
-        As `unit_mean_difference`.
 
     Notes
     -----

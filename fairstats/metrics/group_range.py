@@ -125,7 +125,7 @@ def differences_of(groups: Groups) -> GroupComparison:
     return compare_groups(groups)
 
 
-def range_rows(groups: Groups, found: GroupComparison, note: str = "") -> dict[str, Any]:
+def range_rows(groups: Groups, found: GroupComparison) -> dict[str, Any]:
     """Return the rows of the range over groups: the largest absolute difference of two groups.
 
     A range is never negative, so its limits cannot serve as a test of 0. It is unknown (NaN) if a
@@ -140,7 +140,7 @@ def range_rows(groups: Groups, found: GroupComparison, note: str = "") -> dict[s
         "ci_level": 1 - groups.alpha,
         "ci_method": found.method("absolute"),
         "n": found.n,
-        "method_note": "a range is never negative; not a test of 0" + note,
+        "method_note": "a range is never negative; not a test of 0",
     }
 
 

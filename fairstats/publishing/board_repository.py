@@ -87,21 +87,9 @@ def create_board(
 ) -> list[Path]:
     """Create the repository of a board.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder. It may contain an empty git repository, but no other file.
-    title : str
-        The board's name.
-    publisher, licence : str
-        Named on every page; empty if not stated. They can be changed in ``site.toml``.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are not built in. The board gets a copy of each.
-
-    Returns
-    -------
-    list of Path
-        The files, relative to the folder, sorted.
+    The folder may contain an empty git repository, but no other file. Publisher and licence are
+    named on every page, and can be changed in ``site.toml``. The board gets a copy of each
+    benchmark.
 
     Raises
     ------
@@ -150,22 +138,8 @@ def create_submission(
 ) -> list[str]:
     """Write a submission's folder: the answers, and a declaration to complete.
 
-    Parameters
-    ----------
-    answers : path, or iterable of paths
-        The answers of one model.
-    out : Path
-        The folder, which must not exist.
-    facts : mapping
-        Values of the declaration. Others are read from the answers if possible. The copied answers
-        state the snapshot.
-    ask : callable, optional
-        Returns the value of a key that is in neither; None to leave it empty.
-
-    Returns
-    -------
-    list of str
-        The keys that are still empty.
+    `facts` are values of the declaration. Others are read from the answers if possible, or come
+    from `ask`. The copied answers state the snapshot. The keys that are still empty are returned.
 
     Raises
     ------
@@ -221,13 +195,6 @@ def accept_submission(
 
     `overrule` is why it is accepted although screening blocks it. It is published, and so is
     who accepts it. `benchmarks` are those that are neither built in nor in the board's folder.
-
-    Returns
-    -------
-    Path
-        The folder of the accepted submission.
-    SubmissionCheck
-        The check that it passed.
 
     Raises
     ------

@@ -130,11 +130,6 @@ def atom_feed(
 
     There is at least one entry. `rights` is the licence; empty if not stated.
 
-    Returns
-    -------
-    str
-        The feed as a document, to be written as `FEED` at the site's root.
-
     Notes
     -----
     A site can be on any host, and can be moved or copied, so the feed does not depend on its
@@ -279,15 +274,7 @@ def _status(rows: pd.DataFrame, benchmark: Benchmark, model: str) -> str:
 def status_of(verdict: object, reason: object) -> str:
     """Return the status of one pair: its verdict, with the short reason or "with a caution".
 
-    Parameters
-    ----------
-    verdict, reason : str or missing
-        The ``verdict`` and ``verdict_reason`` of the pair.
-
-    Returns
-    -------
-    str
-        One of `STATUSES`; "not judged" without a verdict.
+    It is one of `STATUSES`; "not judged" without a verdict.
 
     Examples
     --------

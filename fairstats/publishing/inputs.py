@@ -48,9 +48,13 @@ from fairstats.retrieval.variant_lists import (
     refuse_lacking,
 )
 from fairstats.screening.screen import screen_opened
-from fairstats.submissions.folder import accepted_submissions, is_submission
-from fairstats.submissions.records import no_submissions, submission_records
-from fairstats.vignettes.measures import no_measures, read_measures
+from fairstats.submissions.folder import (
+    accepted_submissions,
+    is_submission,
+    no_submissions,
+    submission_records,
+)
+from fairstats.vignettes.tables import no_measures, read_measures
 
 
 def read_inputs(
@@ -69,26 +73,9 @@ def read_inputs(
 ) -> tuple[ReleaseInputs, list[dict[str, str]]]:
     """Read the inputs of a release.
 
-    Parameters
-    ----------
-    answers, retrievals, ratings, measures, missing, alpha, without_retrievals, benchmarks, rubrics
-        As for `fairstats.publishing.publish.publish`.
-    store : Path, optional
-        An empty folder, if the answers are not read into memory but stored there as parts.
-    memory_limit : str
-        Memory limit of DuckDB, which then counts them.
-
-    Returns
-    -------
-    ReleaseInputs
-        The inputs, which were checked.
-    list of dict
-        The name and the sha256 of each file.
-
-    Raises
-    ------
-    InputError
-        If a file has a problem, or the files do not belong together.
+    With `store`, an empty folder, the answers are stored there as parts instead of being read into
+    memory, and DuckDB counts them within `memory_limit`. The other arguments are those of
+    `fairstats.publishing.publish.publish`. Name and sha256 of each file are returned as well.
     """
     given = by_name(benchmarks)
     named = each_path(answers)
@@ -253,14 +240,7 @@ def refuse_blocked(
 ) -> list[dict[str, str]]:
     """Refuse answers that screening blocks, unless they are overruled.
 
-    Parameters
-    ----------
-    of : ReleaseInputs
-        The inputs of the release.
-    screening : pandas.DataFrame
-        The release's table, see `fairstats.screen`.
-    reasons : mapping of str to str
-        The models whose answers the publisher wants to publish nevertheless, and why.
+    `reasons` are why the publisher wants to publish blocked answers of some models nevertheless.
 
     Returns
     -------

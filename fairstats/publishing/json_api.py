@@ -83,10 +83,7 @@ def write_api(release: Release, folder: Path) -> list[Path]:
 def leaderboard_document(release: Release) -> dict[str, Any]:
     """Return every board of a release: its models and the figures that are compared.
 
-    Returns
-    -------
-    dict
-        As `LEADERBOARD_SCHEMA` describes it. Addresses in it are relative to the document.
+    `LEADERBOARD_SCHEMA` describes it. Addresses in it are relative to the document.
     """
     return {
         "$schema": LEADERBOARD_SCHEMA,
@@ -110,15 +107,7 @@ def leaderboard_document(release: Release) -> dict[str, Any]:
 def model_document(release: Release, model: str) -> dict[str, Any]:
     """Return all results of one model in a release: the rows of its tables as records.
 
-    Returns
-    -------
-    dict
-        As `MODEL_SCHEMA` describes it. Addresses in it are relative to the document.
-
-    Raises
-    ------
-    ValueError
-        If the model is not in this release.
+    `MODEL_SCHEMA` describes the document. Addresses in it are relative to it.
     """
     if model not in release.slugs:
         raise ValueError(f"model={model!r} is not in release {release.name}")

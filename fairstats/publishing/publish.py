@@ -21,9 +21,8 @@ from fairstats._lib.atomic_files import named_errors, temporary_folder, unfinish
 from fairstats._lib.installation import __version__
 from fairstats._lib.paths import AnyPath, Paths
 from fairstats._lib.problems import InputError, Note, first_of, input_error, wrong
-from fairstats._lib.processes import give_memory_back
+from fairstats._lib.processes import Watch, give_memory_back, unwatched
 from fairstats._lib.safe_names import is_portable
-from fairstats._lib.stages import Watch, unwatched
 from fairstats._lib.table_text import write_text
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
 from fairstats.answers.engines import engine_problems
@@ -394,10 +393,8 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
         write_parquet(of.answers, release.answers_path)
     else:
         shutil.copytree(of.answers.folder, release.answers_folder)
-    write_parquet(of.retrievals, release.retrievals_path)
-    write_parquet(of.ratings, release.ratings_path)
-    write_parquet(of.measures, release.measures_path)
-    write_parquet(of.submissions, release.submissions_path)
+    for name in ("retrievals", "ratings", "measures", "submissions"):
+        write_parquet(getattr(of, name), release.table_path(name))
 
 
 def write_changes(release: Release, folder: Path) -> None:

@@ -71,17 +71,7 @@ _REMOVE = "remove it"
 
 @dataclass(frozen=True)
 class SignedStatement:
-    """Hold a statement with a correct signature, about releases that are in the site.
-
-    Attributes
-    ----------
-    path : Path
-        Its file.
-    key : PublicKey
-        The key that signed it.
-    statement : Statement
-        What is stated.
-    """
+    """Hold a statement with a correct signature, about releases that are in the site."""
 
     path: Path
     key: PublicKey
@@ -139,13 +129,7 @@ def read_statements(
 
 
 def read_signed(path: AnyPath, keys: Mapping[str, PublicKey]) -> SignedStatement:
-    """Read a signed statement, and check its signature with the key that it names.
-
-    Raises
-    ------
-    InputError
-        As `signed_payload` and `read_statement`.
-    """
+    """Read a signed statement, and check its signature with the key that it names."""
     key, payload = signed_payload(path, keys)
     return SignedStatement(Path(path), key, read_statement(payload, path))
 
@@ -247,11 +231,6 @@ def add_statements(
     The caller holds the site's lock. `drafts` are the envelopes, and `keys` those in addition
     to the site's.
 
-    Returns
-    -------
-    list of SignedStatement
-        The new ones.
-
     Raises
     ------
     InputError
@@ -278,26 +257,14 @@ def add_statements(
 
 
 def refuse_problems(site: Path, state: State) -> list[SignedStatement]:
-    """Return the signed statements of a site; refuse one with a problem.
-
-    Raises
-    ------
-    InputError
-        For each problem.
-    """
+    """Return the signed statements of a site; refuse one with a problem."""
     statements, problems = read_statements(site, state)
     refuse(problems)
     return statements
 
 
 def write_list(site: Path) -> list[SignedStatement]:
-    """Write the list of a site's signed statements, and return them.
-
-    Raises
-    ------
-    InputError
-        If one of them has a problem. Then the list does not change.
-    """
+    """Write the list of a site's signed statements, and return them, unless one has a problem."""
     statements = refuse_problems(site, state_of(site))
     with whole_file(site / STATEMENT_LIST) as temporary:
         write_text(json_text(entries_of(statements)), temporary)
@@ -327,18 +294,8 @@ class Signers:
 def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
     """Check the signatures and attestations of a site with the keys that its reader trusts.
 
-    Parameters
-    ----------
-    site : Path
-        The site's folder, with releases that have readable manifests.
-    trusted : mapping of str to TrustedKey
-        The keys by id. Without any, the signatures are checked with the keys in the site, which
-        shows only that the files match.
-
-    Returns
-    -------
-    Signers
-        With `trusted` keys it is a problem if none of them signed the present state.
+    With `trusted` keys it is a problem if none of them signed the present state. Without any, the
+    signatures are checked with the keys in the site, which shows only that the files match.
     """
     keys = {keyid: one.key for keyid, one in trusted.items()}
     state = state_of(site)

@@ -358,11 +358,6 @@ _ENVELOPE = TypeAdapter(_Envelope)
 def signed_payload(path: AnyPath, keys: Mapping[str, PublicKey]) -> tuple[PublicKey, bytes]:
     """Read an envelope, and check its signature with the key that it names.
 
-    Returns
-    -------
-    (PublicKey, bytes)
-        The key, and the payload that it signed.
-
     Raises
     ------
     InputError

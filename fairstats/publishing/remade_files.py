@@ -1,4 +1,4 @@
-"""Compare a release with its recomputed tables, and with its other files made again."""
+"""Compare a release with its recomputed tables, and with its other files and pages made again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from fairstats._lib.untrusted_tables import check_parquet
 from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
-from fairstats.publishing.page_differences import page_differences
 from fairstats.publishing.publish import (
     CHANGES,
     PDF,
@@ -36,6 +35,10 @@ from fairstats.report.site_settings import OWN_PAGES, read_pages
 
 if TYPE_CHECKING:
     import pyarrow.parquet
+
+
+import re
+from html.parser import HTMLParser
 
 _REMEDY = (
     "the answers in this release do not give this value; take the release from where it was "
@@ -225,16 +228,11 @@ def _other_software(
 def table_problems(
     release: Release, name: str, found: pd.DataFrame, keys: tuple[str, ...]
 ) -> tuple[Problem, ...]:
-    """Compare a table of a release with the recomputed one.
+    """Compare a table of a release with the recomputed one; return the first difference.
 
     `keys` are the columns that name a row to a reader.
-
-    Returns
-    -------
-    tuple of Problem
-        The first difference, or why the file cannot be read; empty if the tables are the same.
     """
-    path = release.path / DOWNLOADS / f"{name}.parquet"
+    path = release.table_path(name)
     try:
         footer = _footer(path)
         # In the footer, to avoid reading a table that is too long.
@@ -263,13 +261,7 @@ def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
 
 
 def refuse_hidden_columns(path: Path) -> None:
-    """Refuse a table with columns that pandas would read under another name, or not at all.
-
-    Raises
-    ------
-    InputError
-        If its metadata is not what `fairstats publish` writes.
-    """
+    """Refuse a table with columns that pandas would read under another name, or not at all."""
     footer = _footer(path)
     schema, rows = footer.schema.to_arrow_schema(), footer.num_rows
     wrong = partial(input_error, path, remedy=_REMEDY)
@@ -320,3 +312,64 @@ def _differ(
         return ~np.isclose(a, b, rtol=1e-9, atol=least, equal_nan=True)
     a, b = (side.astype("object").where(side.notna(), None) for side in (published, found))
     return np.array([x != y for x, y in zip(a, b, strict=True)], dtype=bool)
+
+
+_DRAWING = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
+#: Not words of the page; formulas are written in other ways by other renderers.
+_SILENT = ("script", "style", "svg", "math", "title")
+_ACTIVE = ("script", "iframe", "frame", "object", "embed", "form", "base")
+
+
+def page_differences(published: str, drawn: str) -> list[str]:
+    """Name what differs between two HTML pages: words, drawings, scripts.
+
+    Returns
+    -------
+    list of str
+        Empty if both show the same words in the same order and the same drawings, and run the same
+        scripts. Layout, styles and formulas may differ.
+
+    Examples
+    --------
+    >>> page_differences("<p>CFR 91.9%</p>", "<div>CFR <b>91.9%</b></div>")
+    []
+    >>> page_differences("<p onclick='x()'>CFR 99%</p>", "<p>CFR 91.9%</p>")
+    ['words', 'scripts']
+    """
+    one, other = _Content(published), _Content(drawn)
+    sides = {
+        "words": (one.words.split(), other.words.split()),
+        "drawings": (_DRAWING.findall(published), _DRAWING.findall(drawn)),
+        "scripts": (one.active, other.active),
+    }
+    return [name for name, (a, b) in sides.items() if a != b]
+
+
+class _Content(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words = ""
+        self.active: list[object] = []
+        self._silent: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _SILENT:
+            self._silent.append(tag)
+        if tag in _ACTIVE or (tag == "meta" and ("http-equiv", "refresh") in attrs):
+            self.active.append((tag, attrs))
+        for name, value in attrs:
+            address = re.sub(r"[\s\x00-\x1f]", "", value or "").lower()
+            if name.startswith("on") or address.startswith("javascript:"):
+                self.active.append((tag, name, value))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._silent and self._silent[-1] == tag:
+            self._silent.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.words += f"{data} "
+        elif self._silent[-1] == "script":
+            self.active.append(data)

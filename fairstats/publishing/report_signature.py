@@ -62,15 +62,6 @@ def read_certificates(paths: Iterable[AnyPath]) -> list[x509.Certificate]:
     """Read the certificates that a reader trusts.
 
     A file may have several, in PEM.
-
-    Returns
-    -------
-    list of x509.Certificate
-
-    Raises
-    ------
-    InputError
-        If a file contains anything else, or no certificate.
     """
     return [certificate for path in paths for certificate in _read(path)]
 
@@ -138,14 +129,7 @@ def minute(time: datetime) -> str:
 class Credentials:
     """Hold what a person signs with, in the types of asn1crypto.
 
-    Attributes
-    ----------
-    key : PrivateKeyInfo
-        The private key, which is not shown.
-    certificate : Certificate
-        The certificate of this key.
-    chain : tuple of Certificate
-        The certificates of its issuers, as far as the file has them.
+    The chain has the certificates of its issuers, as far as the file has them.
     """
 
     key: PrivateKeyInfo = field(repr=False)
@@ -155,10 +139,6 @@ class Credentials:
 
 def read_credentials(path: AnyPath, *, passphrase: bytes | None = None) -> Credentials:
     """Read a private key with its certificate from a PKCS#12 file that only its owner can read.
-
-    Returns
-    -------
-    Credentials
 
     Raises
     ------
@@ -228,11 +208,6 @@ def report_signer(path: AnyPath, *, passphrase: bytes | None = None) -> Callable
     callable
         Makes the signed PDF from the unsigned one, for
         `fairstats.report.audit.document.report_model`. The signature is appended and invisible.
-
-    Raises
-    ------
-    InputError
-        As `read_credentials`. The returned function raises it if the certificates are too long.
     """
     mine = read_credentials(path, passphrase=passphrase)
     issuers = SimpleCertificateStore.from_certs(mine.chain)

@@ -45,15 +45,7 @@ _OPTIONAL_LIBRARIES = ("cryptography", "duckdb", "securesystemslib")
 
 @dataclass(frozen=True)
 class Attested:
-    """Hold the result of a verification, and the attestation if it succeeded.
-
-    Attributes
-    ----------
-    found : list of Verification
-        As `fairstats.verify` returns it.
-    path : Path or None
-        The attestation's file; None if the verification failed.
-    """
+    """Hold the result of a verification, and the attestation if it succeeded."""
 
     found: list[Verification]
     path: Path | None
@@ -61,15 +53,6 @@ class Attested:
 
 def sign(site: AnyPath, key: AnyPath, *, passphrase: bytes | None = None) -> Path:
     """Sign the present state of a site as its publisher.
-
-    Parameters
-    ----------
-    site : path
-        The site's folder.
-    key : path
-        The private key (`fairstats keygen`).
-    passphrase : bytes, optional
-        If the key is encrypted.
 
     Returns
     -------
@@ -106,25 +89,14 @@ def verify_and_attest(
 ) -> Attested:
     """Verify a site, and sign a statement that all of its figures were recomputed.
 
-    Parameters
-    ----------
-    site : path
-        The site's folder.
-    key, passphrase
-        As for `sign`.
-    expect, after, trust, pages
-        As for `fairstats.verify`. Without `pages`, the statement does not cover pages and PDF.
+    The arguments are those of `sign` and `fairstats.verify`. Without `pages`, the statement does
+    not cover pages and PDF. A site must not change while it is verified.
 
     Returns
     -------
     Attested
         The attestation is ``attestations/<release>.<key>.json``. It states the versions of the
         software that recomputed the figures. There is none if the verification has a problem.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.verify` and `sign`. Also if the site changes while it is verified.
     """
     signer = read_private_key(key, passphrase=passphrase)
     folder = Path(site)
@@ -144,12 +116,7 @@ def add_attestations(
 ) -> list[SignedStatement]:
     """Add signed statements of others to a site, and list all that it has.
 
-    Parameters
-    ----------
-    site : path
-        The site's folder.
-    files : iterable of paths
-        Attestations (``.json``) and public keys (``.pub``) that are not yet in the site.
+    `files` are attestations (``.json``) and public keys (``.pub``) that are not yet in the site.
 
     Returns
     -------

@@ -74,20 +74,6 @@ class PublicKey:
 def create_key(out: AnyPath, *, passphrase: bytes | None = None) -> tuple[Path, PublicKey]:
     """Make a key pair: `out` with mode 0600, and `out`.pub.
 
-    Parameters
-    ----------
-    out : path
-        The private key (PEM, PKCS8).
-    passphrase : bytes, optional
-        Encrypts the private key.
-
-    Returns
-    -------
-    Path
-        The public key's file.
-    PublicKey
-        The public key.
-
     Raises
     ------
     InputError
@@ -168,24 +154,12 @@ def read_private_key(path: AnyPath, *, passphrase: bytes | None = None) -> Ed255
 
 
 def read_public_key(path: AnyPath) -> PublicKey:
-    """Read a public key.
-
-    Raises
-    ------
-    InputError
-        If it is not a public ed25519 key in PEM.
-    """
+    """Read a public ed25519 key in PEM."""
     return parse_public_key(read_once(path, _LARGEST_KEY).content, str(path))
 
 
 def parse_public_key(content: bytes, path: str) -> PublicKey:
-    """Read a public key from the content of a file; `path` is for messages.
-
-    Raises
-    ------
-    InputError
-        As `read_public_key`.
-    """
+    """Read a public key from the content of a file; `path` is for messages."""
     remedy = f"give the {PUBLIC} file that `fairstats keygen` wrote"
     if b"PRIVATE KEY" in content:
         raise input_error(path, "is a private key", f"keep it secret, and {remedy}")
@@ -210,26 +184,14 @@ def public_part(key: Ed25519PublicKey) -> PublicKey:
 
 
 def refuse_readable(path: Path) -> None:
-    """Refuse a secret file that other users of this machine can read.
-
-    Raises
-    ------
-    InputError
-        Contains the command that protects the file.
-    """
+    """Refuse a secret file that other users of this machine can read."""
     if os.name == "posix" and path.stat().st_mode & _OTHERS:
         message = "can be read by other users of this machine"
         raise input_error(path, message, f"run chmod 600 {path.name}")
 
 
 def refuse_in_site(path: Path, remedy: str) -> None:
-    """Refuse a place in a site's folder, because all of that is published.
-
-    Raises
-    ------
-    InputError
-        Names the site.
-    """
+    """Refuse a place in a site's folder, because all of that is published."""
     for folder in path.resolve().parents:
         if any((folder / RELEASES).glob("*/manifest.json")):
             raise input_error(path, f"is inside the site {folder}, which is published", remedy)
@@ -304,17 +266,9 @@ class TrustedKey:
 
 
 def read_trusted(paths: Paths) -> dict[str, TrustedKey]:
-    """Read the keys that a reader trusts.
+    """Read the keys that a reader trusts, from public keys or ``.toml`` files, by their id.
 
-    Parameters
-    ----------
-    paths : path, or iterable of paths
-        Public keys, or ``.toml`` files with names, periods and revocations of keys.
-
-    Returns
-    -------
-    dict of str to TrustedKey
-        By id.
+    A ``.toml`` file has names, periods and revocations of keys.
 
     Raises
     ------

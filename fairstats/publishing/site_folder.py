@@ -276,13 +276,7 @@ _ENTRIES = TypeAdapter(list[_ListEntry])
 
 
 def count_witnesses(site: Path, releases: Iterable[Release]) -> dict[str, int]:
-    """Count the keys that attest each release as the newest of its time, by the site's list.
-
-    Raises
-    ------
-    InputError
-        If the list cannot be read.
-    """
+    """Count the keys that attest each release as the newest of its time, by the site's list."""
     path = site / STATEMENT_LIST
     if not os.path.lexists(path):
         return {release.name: 0 for release in releases}

@@ -72,18 +72,7 @@ RANK_CHANGE_COLUMNS = (*_BOARD, "model", "rank_before", "rank_after", "method_no
 class SubmissionCheck:
     """The result of checking a submission.
 
-    Attributes
-    ----------
-    path : Path
-        The submission's folder.
-    submission : Submission or None
-        The submission; None if its folder has problems.
-    problems : tuple of Problem
-        Everything to correct before it can be accepted.
-    screening : pandas.DataFrame
-        See `fairstats.screen`; without rows if there are problems.
-    preview : Preview or None
-        How it would change the board; None if there are problems.
+    If there are problems, the screening has no rows, and there is no preview.
     """
 
     path: Path
@@ -416,12 +405,7 @@ def preview(
 ) -> Preview:
     """Compute the estimates and ranks of a board with and without submitted answers.
 
-    Parameters
-    ----------
-    submitted, present : pandas.DataFrame
-        The submitted answers, and those on the board; None for an empty board.
-    missing, alpha, benchmarks
-        As in `fairstats.analyze`.
+    The answers `present` on the board are None if it is empty.
     """
     keys = list(UNIT_COLUMNS)
     new = pd.MultiIndex.from_frame(submitted[keys].drop_duplicates())

@@ -37,8 +37,8 @@ from fairstats.release.stored_answers import StoredAnswers, store_answers
 from fairstats.release.tables import TABLES, ReleaseInputs, tables_of
 from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
-from fairstats.submissions.records import check_submissions
-from fairstats.vignettes.measures import check_measures
+from fairstats.submissions.folder import check_submissions
+from fairstats.vignettes.tables import check_measures
 
 if TYPE_CHECKING:
     from fairstats.publishing.signing_keys import TrustedKey
@@ -171,13 +171,7 @@ def verify(
 
 
 def site_releases(folder: Path) -> list[Release]:
-    """List the releases of a site, oldest first.
-
-    Raises
-    ------
-    InputError
-        If there is no release, or a manifest cannot be read.
-    """
+    """List the releases of a site, oldest first; refuse a site without any."""
     if os.path.lexists(folder / MANIFEST):
         remedy = "give the folder of the site, which contains v/"
         raise input_error(folder, "is one release, not a site", remedy)
@@ -190,13 +184,7 @@ def site_releases(folder: Path) -> list[Release]:
 
 
 def hash_problems(site: Path) -> list[Problem]:
-    """Check the hashes of a site's files and the chain of its releases, without recomputing.
-
-    Raises
-    ------
-    InputError
-        As `site_releases`.
-    """
+    """Check the hashes of a site's files and the chain of its releases, without recomputing."""
     releases = site_releases(site)
     problems: list[Problem] = []
     for release in releases:
@@ -364,17 +352,13 @@ def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]
             yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
 
-def _table_path(release: Release, name: str) -> Path:
-    return release.path / DOWNLOADS / f"{name}.parquet"
-
-
 def _retrievals(release: Release) -> pd.DataFrame:
-    found, path = release.retrievals, str(release.retrievals_path)
+    found, path = release.retrievals, str(release.table_path("retrievals"))
     return check_retrievals(found, path=path) if len(found) else no_retrievals()
 
 
 def _ratings(release: Release) -> pd.DataFrame:
-    found, path = release.ratings, str(release.ratings_path)
+    found, path = release.ratings, str(release.table_path("ratings"))
     if found.empty:
         return no_ratings()
     return check_ratings(found, rubrics=release.rubrics, path=path)
@@ -384,7 +368,7 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
     names = ("answers", "retrievals", "ratings", "measures", "submissions")
     for path in (
         *sorted(release.answers_folder.glob("*")),
-        *(_table_path(release, n) for n in names),
+        *map(release.table_path, names),
     ):
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
@@ -401,9 +385,9 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
         answers=answers,
         retrievals=_retrievals(release),
         ratings=_ratings(release),
-        measures=check_measures(release.measures, path=str(release.measures_path)),
+        measures=check_measures(release.measures, path=str(release.table_path("measures"))),
         submissions=check_submissions(
-            release.submissions, units, path=str(release.submissions_path)
+            release.submissions, units, path=str(release.table_path("submissions"))
         ),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],

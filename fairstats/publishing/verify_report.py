@@ -100,13 +100,7 @@ class SignatureCheck:
 
 
 def read_pdf(path: AnyPath) -> Pdf:
-    """Read a PDF.
-
-    Raises
-    ------
-    InputError
-        If it is not a PDF, is damaged, encrypted or too large.
-    """
+    """Read a PDF; refuse one that is damaged, encrypted or too large."""
     file = read_once(path, _LARGEST_PDF)
     with parsing(str(file), "cannot be read as a PDF"):
         reader = PdfFileReader(io.BytesIO(file.content))
@@ -150,23 +144,9 @@ def parsing(path: str, message: str) -> Iterator[None]:
 def check_signature(pdf: Pdf, trusted: Sequence[Certificate]) -> SignatureCheck:
     """Check the signature of a PDF with the certificates that its reader trusts.
 
-    Parameters
-    ----------
-    pdf : Pdf
-        A PDF that one person signed, or nobody.
-    trusted : sequence of Certificate
-        Signers, or roots that issue certificates to signers. Without any, the signature is checked
-        with the certificate that it contains, which shows only that the file was not changed.
-
-    Returns
-    -------
-    SignatureCheck
-        With `trusted` certificates it is a problem if none of them leads to the signer's.
-
-    Raises
-    ------
-    InputError
-        If the signature cannot be parsed.
+    Certificates may be those of signers, or of roots that issue them. With `trusted` ones it is a
+    problem if none of them leads to the signer's. Without any, the signature is checked with the
+    certificate that it contains, which shows only that the file was not changed.
     """
     with parsing(pdf.path, "has a signature that cannot be checked"):
         found = pdf.reader.embedded_signatures
@@ -285,11 +265,6 @@ def shows_the_release(pdf: Pdf, release: Path, origin: Origin) -> bool:
     bool
         Whether the PDF is the drawn one, byte by byte. If it is signed, the drawn one is signed
         again with its time and its signature: nothing else can be appended.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.report.audit.document.report_model`.
     """
     with temporary_folder("report") as folder:
         drawn = report_model(

@@ -273,13 +273,7 @@ def _load_once(built_in: Path) -> Rubric:
 
 
 def load_rubrics(names: Iterable[str], given: Rubrics = ()) -> dict[str, Rubric]:
-    """Return the rubrics with these names, from `given` if possible, else built-in ones.
-
-    Raises
-    ------
-    InputError
-        If a name is neither given nor built in.
-    """
+    """Return the rubrics with these names, from `given` if possible, else built-in ones."""
     known = given if isinstance(given, Mapping) else {rubric.name: rubric for rubric in given}
     built_in = builtin_rubrics()
     loaded = {}
@@ -335,18 +329,12 @@ class _Question(Table):
 
     def read(self) -> Question:
         asked_if = self.asked_if
-        return Question(
-            dimension=self.dimension,
-            label=self.label,
-            question=" ".join(self.question.split()),
-            choices=tuple(
-                Choice(one.value, one.label, one.reported, one.prefers) for one in self.choices
-            ),
-            level=self.level,
-            about=self.about,
-            asked_if=None if asked_if is None else (asked_if.dimension, asked_if.values),
-            otherwise=self.otherwise,
-        )
+        made = {
+            "question": " ".join(self.question.split()),
+            "choices": tuple(Choice(**dict(one)) for one in self.choices),
+            "asked_if": None if asked_if is None else (asked_if.dimension, asked_if.values),
+        }
+        return Question(**dict(self) | made)
 
 
 class _Lists(Table):
@@ -394,18 +382,13 @@ def _with_choices(declared: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
     table = parse(_Rubric, _with_choices(declared, path), path, example=_EXAMPLE)
-    rubric = Rubric(
-        name=table.name,
-        version=table.version,
-        title=table.title,
-        instructions=" ".join(table.instructions.split()),
-        compares=table.compares,
-        rater_groups=MappingProxyType(table.rater_groups),
-        questions=tuple(question.read() for question in table.questions),
-        source=table.source,
-        path=path,
-        headings=MappingProxyType(table.headings),
-    )
+    made = {
+        "instructions": " ".join(table.instructions.split()),
+        "rater_groups": MappingProxyType(table.rater_groups),
+        "questions": tuple(question.read() for question in table.questions),
+        "headings": MappingProxyType(table.headings),
+    }
+    rubric = Rubric(**dict(table) | made, path=path)
     for message, remedy, key in _contradictions(rubric):
         raise input_error(path, message, remedy, column=key)
     refuse(unshowable(texts_of(declared), path, long=_LONG_TEXTS, named=_NAMED))

@@ -171,15 +171,6 @@ def check_ratings(
 ) -> pd.DataFrame:
     """Check a frame against the schema and its rubrics, and convert it to normal form.
 
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        The rows to check, with at least `REQUIRED_RATING_COLUMNS`; not changed.
-    rubrics : iterable or mapping of Rubric
-        Additional rubrics.
-    path : str
-        The file name used in problems.
-
     Returns
     -------
     pandas.DataFrame

@@ -20,19 +20,8 @@ def citation_cff(
 ) -> str:
     """Return the citation of a release as a Citation File Format 1.2.0 file (CITATION.cff).
 
-    Parameters
-    ----------
-    release : Release
-        The release; its benchmarks and the software are its references.
-    publisher : str
-        The name to give as author.
-    title, licence : str
-        The name of the site and its licence; empty if not stated.
-
-    Returns
-    -------
-    str
-        JSON, which is YAML in which no text is parsed as another type.
+    `publisher` is its author. `title` and `licence` are those of the site; empty if not stated. The
+    text is JSON, which is YAML in which no text is parsed as another type.
 
     References
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.installation import __version__
-from fairstats._lib.memo import Memo
 from fairstats._lib.problems import input_error
+from fairstats._lib.result_objects import Memo
 from fairstats._lib.safe_names import file_sha256, unique_slugs
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.answers.files import read_parquet
@@ -24,8 +24,8 @@ from fairstats.estimates.eligibility import ALONE
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
-from fairstats.submissions.records import no_submissions
-from fairstats.vignettes.measures import no_measures
+from fairstats.submissions.folder import no_submissions
+from fairstats.vignettes.tables import no_measures
 
 DEFAULT_SITE = "site"
 #: Folder of the releases in a site, and of the data files in a release.
@@ -161,7 +161,7 @@ class Release(Memo):
         """
         own = self.comparisons.assign(**dict.fromkeys(EARLIER))
         # The first release of a site does not have such comparisons.
-        if not (self.path / DOWNLOADS / "earlier_comparisons.parquet").exists():
+        if not self.table_path("earlier_comparisons").exists():
             return own
         earlier = self.table("earlier_comparisons")
         return own if earlier.empty else pd.concat([own, earlier], ignore_index=True)
@@ -188,13 +188,7 @@ class Release(Memo):
         return dict(self.manifest.get("models", {}))
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one of the release's tables, see `fairstats.release.tables`.
-
-        Raises
-        ------
-        InputError
-            If it is damaged, or another version of fairstats made the release without it.
-        """
+        """Return one of the release's tables, see `fairstats.release.tables`."""
         if name == "answers":
             return read_parquet(self.answers_path)
         file = f"{DOWNLOADS}/{name}.parquet"
@@ -216,57 +210,41 @@ class Release(Memo):
     def answers_path(self) -> Path:
         """Return the file of answers, or the folder of its parts, from which all is computed."""
         folder = self.answers_folder
-        return folder if folder.is_dir() else self.path / DOWNLOADS / "answers.parquet"
+        return folder if folder.is_dir() else self.table_path("answers")
 
     @property
     def answers_folder(self) -> Path:
         """Return the folder of the parts of answers that were published from an engine."""
         return self.path / DOWNLOADS / "answers"
 
-    @property
-    def retrievals_path(self) -> Path:
-        """Return the file of snippets retrieved for each variant, by rank."""
-        return self.path / DOWNLOADS / "retrievals.parquet"
+    def table_path(self, name: str) -> Path:
+        """Return the parquet file of a table; of answers, if they were not published in parts."""
+        return self.path / DOWNLOADS / f"{name}.parquet"
+
+    def _given(self, name: str, none: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        """Return a table of inputs; without its file, as in older releases, an empty one."""
+        path = self.table_path(name)
+        return _read(path) if path.exists() else none()
 
     @cached_property
     def retrievals(self) -> pd.DataFrame:
         """Return the retrievals; empty if the answers were generated without retrieval."""
-        # Releases from before retrievals existed have no such file.
-        there = self.retrievals_path.exists()
-        return _read(self.retrievals_path) if there else no_retrievals()
-
-    @property
-    def ratings_path(self) -> Path:
-        """Return the file of raters' judgements."""
-        return self.path / DOWNLOADS / "ratings.parquet"
+        return self._given("retrievals", no_retrievals)
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
         """Return the raters' judgements; empty if there are none."""
-        there = self.ratings_path.exists()
-        return _read(self.ratings_path) if there else no_ratings()
-
-    @property
-    def measures_path(self) -> Path:
-        """Return the file of measures of vignettes."""
-        return self.path / DOWNLOADS / "measures.parquet"
+        return self._given("ratings", no_ratings)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
         """Return the measures of vignettes; empty if there are none."""
-        there = self.measures_path.exists()
-        return _read(self.measures_path) if there else no_measures()
-
-    @property
-    def submissions_path(self) -> Path:
-        """Return the file of who sent in which answers."""
-        return self.path / DOWNLOADS / "submissions.parquet"
+        return self._given("measures", no_measures)
 
     @cached_property
     def submissions(self) -> pd.DataFrame:
         """Return who sent in which answers; empty if the publisher added all of them."""
-        there = self.submissions_path.exists()
-        return _read(self.submissions_path) if there else no_submissions()
+        return self._given("submissions", no_submissions)
 
     @cached_property
     def rubrics(self) -> dict[str, Rubric]:
@@ -350,13 +328,7 @@ class Release(Memo):
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """Read a table of a release.
-
-    Raises
-    ------
-    InputError
-        If it is missing or damaged.
-    """
+    """Read a table of a release."""
     import pyarrow
 
     try:

@@ -211,13 +211,7 @@ def _csv_sha256(table: pd.DataFrame) -> str:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a release's manifest.
-
-    Raises
-    ------
-    InputError
-        If it is not a manifest, or not a regular file.
-    """
+    """Read a release's manifest; refuse a file that is none."""
     file = path / MANIFEST
     if file.is_symlink():
         raise input_error(file, _IS_A_LINK, TAKE_AGAIN)
@@ -252,15 +246,7 @@ def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
 def open_release(path: AnyPath) -> Release:
     """Open a release after checking its files against its manifest.
 
-    Parameters
-    ----------
-    path : path
-        The release's folder, the name of a release in ``site/``, or a site with one release.
-
-    Raises
-    ------
-    InputError
-        If the folder is not a release, or for each file that was changed, added or removed.
+    `path` is its folder, its name in ``site/``, or a site with one release.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -277,13 +263,7 @@ def open_release(path: AnyPath) -> Release:
 
 
 def check_manifests(site: Path) -> None:
-    """Check that the manifest of each release of a site can be read.
-
-    Raises
-    ------
-    InputError
-        For a release that is a link, or has an invalid manifest.
-    """
+    """Check that the manifest of each release of a site can be read."""
     for path in [site / RELEASES, *sorted((site / RELEASES).glob("[!.]*"))]:
         if path.is_symlink():
             raise input_error(path, "is a link, not a folder of the site", TAKE_AGAIN)

@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.processes import cores, give_memory_back, in_copy
-from fairstats._lib.stages import Watch, unwatched
+from fairstats._lib.processes import Watch, cores, give_memory_back, in_copy, unwatched
 from fairstats._lib.table_text import table_csv, write_text
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.files import write_parquet
@@ -42,10 +41,9 @@ from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usua
 from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with, no_retrievals
 from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
 from fairstats.screening.screen import SCREENING_COLUMNS, screen_opened
-from fairstats.submissions.records import no_submissions
+from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.audit import audit_findings
-from fairstats.vignettes.findings import FINDING_COLUMNS
-from fairstats.vignettes.measures import no_measures
+from fairstats.vignettes.tables import FINDING_COLUMNS, no_measures
 
 #: For a second process, on a board of any size: what takes about half of the time.
 _APART = ("replication", "sensitivity", "item_gaps", "vignette_findings")
@@ -70,10 +68,10 @@ class ReleaseInputs:
     ratings : pandas.DataFrame
         Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; empty if none were given.
     measures : pandas.DataFrame
-        Measures of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; empty if there are
+        Measures of vignettes, `fairstats.vignettes.tables.MEASURE_COLUMNS`; empty if there are
         none.
     submissions : pandas.DataFrame
-        Who sent in which answers, `fairstats.submissions.records.SUBMISSION_COLUMNS`; empty if the
+        Who sent in which answers, `fairstats.submissions.folder.SUBMISSION_COLUMNS`; empty if the
         publisher added all of them.
     missing : {"available", "complete", "incorrect", "bounds"} or None
         The policy for missing answers; None for the one declared by each benchmark.
@@ -164,14 +162,7 @@ Make = Callable[[ReleaseInputs], pd.DataFrame]
 class ReleaseTable:
     """One table of a release.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Its columns, in order.
-    keys : tuple of str
-        The columns that identify a row for readers.
-    make : callable
-        Returns the table; the same at every call.
+    `keys` are the columns that identify a row for readers.
     """
 
     columns: tuple[str, ...]
@@ -316,10 +307,7 @@ TABLES: Mapping[str, ReleaseTable] = {
 def tables_of(of: ReleaseInputs, watch: Watch = unwatched) -> dict[str, pd.DataFrame]:
     """Compute all tables of a release.
 
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        The tables by name, in the order of `fairstats.release.tables.TABLES`.
+    They are in the order of `TABLES`.
     """
     many = isinstance(of.answers, pd.DataFrame) and _FEWEST <= len(of.answers) <= _MOST
     apart = _APART if many and cores() > 1 else ()
@@ -346,13 +334,7 @@ def _made(
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write any table of a release as ``name.parquet``, and as ``name.csv`` except flips."""
     # Use one type for texts, so that reading and writing again gives the same bytes.
     table = table.infer_objects()
     paths = [folder / f"{name}.{suffix}" for suffix in formats_of(name)]

@@ -127,13 +127,7 @@ class CheckedRow:
 
 @dataclass(frozen=True)
 class CheckedTable:
-    """The result of `check_table`.
-
-    Attributes
-    ----------
-    rows : tuple of CheckedRow
-        One per row of the table.
-    """
+    """The result of `check_table`."""
 
     rows: tuple[CheckedRow, ...]
 

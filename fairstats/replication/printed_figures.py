@@ -286,13 +286,7 @@ class PrintedRow:
 def read_rows(
     table: AnyPath | pd.DataFrame, *, n: int | None, columns: Mapping[str, str]
 ) -> list[PrintedRow]:
-    """Read the rows of a published table, see `fairstats.check_table`.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.check_table`.
-    """
+    """Read the rows of a published table, see `fairstats.check_table`."""
     name, frame = _loaded(table)
     metrics = _metrics(frame, columns, name)
     rows, problems = [], []
@@ -417,13 +411,7 @@ _NOT_TEXT = (
 
 
 def _pairs(text: str) -> int:
-    """Return a number of pairs.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole number from 1 to `MAX_PAIRS`.
-    """
+    """Return a number of pairs, a whole number from 1 to `MAX_PAIRS`."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_PAIRS:
         raise ValueError(
             f"is not a number of pairs; write a whole number from 1 to {MAX_PAIRS}, e.g. 801"

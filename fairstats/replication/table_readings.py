@@ -55,14 +55,7 @@ class Reading:
 class Change:
     """A change of one figure that makes an impossible row possible.
 
-    Attributes
-    ----------
-    figure : str
-        The changed figure.
-    published, changed : str
-        Its text before and after the change.
-    units : int
-        The change in units of the last decimal.
+    Its units are those of the last decimal.
     """
 
     figure: str

@@ -48,19 +48,8 @@ def flip_table(
 ) -> GT:
     """List the items with flips for most pairs of groups, with the letters and the key.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `fairstats.counts.answer_tables.flips_of`, of one benchmark. Each unit becomes a group
-        of rows, in the given order.
-    release : Release
-        Names the benchmarks' attributes.
-    name : str
-        The table's id, unique on the page.
-    limit : int
-        The number of listed items per unit; the heading gives the number of all of them.
-    headed : bool
-        Whether each unit has a heading.
+    The rows are those of `fairstats.counts.answer_tables.flips_of`, of one benchmark. Each unit is
+    a group of up to `limit` rows; if `headed`, a heading has the number of all its items.
 
     Notes
     -----

@@ -164,13 +164,6 @@ def load_release(path: AnyPath | None = None) -> Release:
         drawn, the one named in the environment variable ``FAIRSTATS_RELEASE``, or the newest in
         ``site/``. A path, and ``site/``, may be in the current folder or, in a Quarto project, in
         one above it up to the project's.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    FormatError
-        As `output_format`.
     """
     output_format()
     page = _DRAWING.get()
@@ -189,11 +182,7 @@ def load_release(path: AnyPath | None = None) -> Release:
 def output_format() -> Format:
     """Return the output format of the running page.
 
-    Raises
-    ------
-    FormatError
-        If Quarto uses a format other than HTML and typst, in which tables and plots would be
-        missing.
+    Other formats of Quarto are refused: tables and plots would be missing in them.
     """
     page = _DRAWING.get()
     if page is not None:
@@ -252,16 +241,7 @@ def show_table(
     here, and both renderers typeset the same table. Quarto's conversion of HTML tables shows
     escaped text as entities.
 
-    Parameters
-    ----------
-    table : great_tables.GT
-        The table.
-    caption : str
-        The table's content, in plain text; names in it need no escaping.
-    css_class : str
-        Its class in the style sheet.
-    download : str, optional
-        The release's table with these figures; its files are named below this one.
+    `download` is the release's table with these figures; its files are named below this one.
     """
     markup = slim(re.sub(r"<style>.*?</style>", "", _markup(table), flags=re.DOTALL))
     opening = re.search(r"<table[^>]*>", markup)
@@ -365,19 +345,7 @@ def _fence(text: str, kind: str = "") -> str:
 
 
 def show_plot(plot: ggplot, *, name: str, alt: str, width: float, height: float) -> None:
-    """Show a plot as SVG, with a text alternative.
-
-    Parameters
-    ----------
-    plot : plotnine.ggplot
-        The plot, in the colours of this module.
-    name : str
-        Its name, unique on the page.
-    alt : str
-        Its content, in a sentence.
-    width, height : float
-        Size in inches.
-    """
+    """Show a plot as SVG of this size in inches, with a text alternative."""
     svg = plot_svg(plot, width=width, height=height, name=name)
     svg = in_page_colours(svg) if output_format() == "html" else svg
     _show_svg(svg, name=name, alt=alt, width=width)
@@ -449,34 +417,16 @@ def _saved(save: Callable[..., object], settings: Mapping[Any, Any], **how: Any)
 
 
 def switch(name: str, legend: str, options: Mapping[str, str]) -> Markup:
-    """Return radio buttons as HTML; the first one is chosen.
-
-    Parameters
-    ----------
-    name : str
-        The name of the control, unique on the page.
-    legend : str
-        The control's purpose, for screen readers and the page's script.
-    options : mapping of str to str
-        Each value with its label, both as plain text.
-    """
+    """Return radio buttons as HTML; the first one is chosen."""
     return filled("switch", name=name, legend=legend, options=options)
 
 
 def switch_rules(scope: str, name: str, attribute: str, values: Sequence[str]) -> str:
     """Return the CSS that hides elements of values that are not chosen.
 
-    Parameters
-    ----------
-    scope : str
-        The id of the element that contains the control and the elements that it switches.
-    name : str
-        The name of the control, see `switch`.
-    attribute : str
-        The ``data-`` attribute, without this prefix, that lists the values an element is shown
-        for, separated by spaces. An element without it is always shown.
-    values : sequence of str
-        The values of the control; they contain no spaces.
+    `scope` is the id of the element that contains the control `name`, see `switch`, and what it
+    switches. An element lists the values that it is shown for in its ``data-`` attribute, separated
+    by spaces. One without it is always shown.
 
     Examples
     --------
@@ -500,11 +450,6 @@ def filled(name: str, /, **values: Any) -> Markup:
 
     A text is escaped. `markupsafe.Markup`, which only this function makes, is not: templates can
     contain filled ones.
-
-    Raises
-    ------
-    jinja2.UndefinedError
-        If a value that the template names is missing.
     """
     from markupsafe import Markup
 
@@ -538,12 +483,8 @@ _NOTES = ("reports", "_notes")
 def prose(name: str, /, **words: str) -> str:
     """Return a note that sections show as it is, as Markdown.
 
-    Parameters
-    ----------
-    name : str
-        The file's name without its suffix. The project's own file comes first.
-    **words : str
-        What replaces ``{{name}}`` in the note; names from outside have to be escaped.
+    `words` replace ``{{name}}`` in it; names from outside have to be escaped. The project's own
+    file comes first.
     """
     own = Path(page_root(), *_NOTES, f"{name}.md")
     path = own if own.is_file() else resource(*_NOTES, f"{name}.md")

@@ -35,18 +35,9 @@ def pairs_table(
 ) -> GT:
     """Show rates or means, difference, CFR, pairs that differ, test and verdict.
 
-    Parameters
-    ----------
-    sets : sequence of AnswerSet
-        Several are groups of rows.
-    name : str
-        The table's id, unique on the page.
-    columns : sequence of str
-        The columns that are wanted; one without any figure is left out.
-    every : bool
-        Whether to show all of many pairs, not only those with the largest differences.
-    whole : bool
-        Whether to add a row for all pairs together.
+    Several answer sets are groups of rows. A column without any figure is left out. `every` is
+    whether to show all of many pairs, not only those with the largest differences. `whole` adds a
+    row for all pairs together.
     """
     cases = []
     for own in sets:
@@ -75,22 +66,9 @@ def named_pairs(
 ) -> GT:
     """Show pairs with their names in other columns, as `pairs_table`.
 
-    Parameters
-    ----------
-    cases : sequence of (dict, Pair)
-        Each pair, after the cells that name it.
-    own : AnswerSet
-        One of the answer sets, which gives kind and level.
-    columns : sequence of str
-        The columns that are wanted; one without any figure is left out.
-    sides : (str, str)
-        The names of the first and second groups.
-    narrow : bool
-        Whether columns are narrow on paper.
-    most : int, optional
-        The number of pairs to show, the first ones, with the columns that all of them have.
-    **options
-        Those of `written_table`.
+    A case is a pair after the cells that name it. `own` is one of the answer sets, which gives kind
+    and level. `sides` are the names of the first and second groups. `narrow` is whether columns are
+    narrow on paper, and `most` the number of pairs to show. `options` are those of `written_table`.
     """
     rows = [names | _cells(pair, columns, narrow=narrow) for names, pair in cases]
     labels = _labels(own, sides)

@@ -61,14 +61,8 @@ def in_order(labels: Iterable[object], *, reverse: bool = False) -> pd.Categoric
 def power_svg(curve: pd.DataFrame, *, target: float, needed: int | None) -> str:
     """Return the SVG text of a power curve.
 
-    Parameters
-    ----------
-    curve : pandas.DataFrame
-        ``n_items`` and ``power``.
-    target : float
-        The power to reach, drawn as a horizontal line.
-    needed : int or None
-        The number of items that reaches it, drawn as a vertical line.
+    `target` is drawn as a horizontal line, and `needed`, the number of items that reaches it, as a
+    vertical one.
     """
     import plotnine as p9
 

@@ -40,9 +40,8 @@ from fairstats._lib.atomic_files import temporary_folder, whole_file
 from fairstats._lib.formatting import convert, counted, escape_markdown
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, RenderError, keyword
-from fairstats._lib.processes import cores, pool_of_copies
+from fairstats._lib.processes import Watch, cores, pool_of_copies, unwatched
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.stages import Watch, unwatched
 from fairstats.answers.files import write_parquet
 from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.page_output import (
@@ -107,11 +106,6 @@ def render(
 
     ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer. `watch` gets
     the pages that are drawn.
-
-    Raises
-    ------
-    RenderError
-        If Quarto is required but cannot be used, or a page cannot be drawn.
     """
     program = None
     if renderer != "builtin" and all(map(find_spec, _QUARTO_NEEDS)):
@@ -500,23 +494,9 @@ def draw_report(
 ) -> None:
     """Draw the report ``reports/_<page>_report.qmd``, and write it whole or not at all.
 
-    Parameters
-    ----------
-    release : Release
-        The release that it reports.
-    page : str
-        The page's name in the folder of pages and in the style sheet.
-    values : mapping of str to str, optional
-        They replace ``{{name}}`` in its cells.
-    title, to, target, keywords
-        The title in plain text, the format, the file, and the keywords of a PDF.
-    headline : bool
-        Whether the page shows its title itself.
-    conditions : mapping of str to bool, optional
-        What its conditional content depends on, see
-        `fairstats.report.site_pages.benchmark_conditions`.
-    finish : callable
-        Makes the content of the file from the drawn one, e.g. signs it.
+    `values` replace ``{{name}}`` in the page's cells, and `conditions` are what its conditional
+    content depends on. With `headline`, the page shows its title itself. `finish` makes the content
+    of the file from the drawn one, e.g. signs it.
     """
     with temporary_folder("report") as project:
         copy_pages(project)

@@ -140,12 +140,6 @@ def stage(release: Release, project: Path) -> list[str]:
     """Fill an empty project folder with all that a renderer needs; return the pages of the site.
 
     It contains what the publisher of the release changed in its pages.
-
-    Raises
-    ------
-    InputError
-        If the release lacks tables, or what the publisher changed has a problem, see
-        `fairstats.report.site_settings.read_pages`.
     """
     copy_pages(project)
     if (release.path / OWN_PAGES).is_dir():
@@ -168,18 +162,7 @@ def copy_pages(project: Path) -> None:
 
 
 def write_built_in(folder: Path) -> list[str]:
-    """Write the pages of fairstats, to be edited, into a new folder: a Quarto project.
-
-    Returns
-    -------
-    list of str
-        The files, sorted.
-
-    Raises
-    ------
-    InputError
-        If the folder has files.
-    """
+    """Write the pages of fairstats, to be edited, into a new folder: a Quarto project."""
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise input_error(folder, "is not empty", "choose a new folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -195,11 +178,6 @@ def prepare(project: Path, release: Release, *, preview: bool = False) -> list[s
     """Write navigation, models' pages and the PDF's page into a project folder; return all pages.
 
     With `preview`, pages allow the script with which Quarto's preview reloads them.
-
-    Raises
-    ------
-    InputError
-        If the project's site.toml has a problem.
     """
     settings = read_settings(project)
     shown = [page for page in PAGES if page.has_content(release)] + own_pages(project)
@@ -312,14 +290,7 @@ def with_page_texts(template: str, project: Path) -> str:
 def finish(site: Path, project: Path, release: Release) -> None:
     """Complete a site that Quarto drew in a project, without publishing it.
 
-    Parameters
-    ----------
-    site : Path
-        What Quarto drew.
-    project : Path
-        The project, with the images.
-    release : Release
-        The release. What its pages link to is copied.
+    What its pages link to is copied.
     """
     drawn = {"index.html", "reports", SEARCH_INDEX, OWN_PAGES}
     for path in release.path.iterdir():

@@ -158,13 +158,7 @@ def shown_text(text: str) -> str:
 
 
 def read_settings(folder: Path) -> SiteSettings:
-    """Read the settings of a folder; without a file, those of fairstats.
-
-    Raises
-    ------
-    InputError
-        If the file has a problem.
-    """
+    """Read the settings of a folder; without a file, those of fairstats."""
     path = folder / SETTINGS
     if not path.is_file():
         return SiteSettings()
@@ -201,11 +195,6 @@ def read_pages(folder: Path) -> OwnPages:
         A folder with any of site.toml, index.qmd, and ``reports/`` with pages, images, style.css,
         template.html and the notes in ``_notes/``. Files that are the same as fairstats' are left
         out.
-
-    Raises
-    ------
-    InputError
-        Names every file that cannot be part of a site, and every problem of the others.
     """
     if not folder.is_dir():
         remedy = "give a folder; `fairstats site pages` writes one"

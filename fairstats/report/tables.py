@@ -95,22 +95,9 @@ def written_table(
 ) -> GT:
     """Make a table from finished cells, one row per mapping.
 
-    Parameters
-    ----------
-    rows : iterable of mappings, or DataFrame
-        The cells by column; a missing one is empty. Text is escaped, `figure_cell` is not.
-    labels : mapping
-        The columns to show, in order, with their headings.
-    name : str
-        The table's id, unique on the page.
-    stub, heading : str
-        The column that names a row, and its heading.
-    group : str, optional
-        The column that rows are grouped by.
-    html : sequence of str
-        The columns with cells in HTML; every name in them must be escaped.
-    right : sequence of str
-        The columns aligned to the right; the others are aligned to the left.
+    `labels` are the headings of the columns to show, in their order. `stub` is the column that
+    names a row. A missing cell is empty. Text is escaped, but not in the columns `html`: every name
+    in them must be escaped.
     """
     from great_tables import GT
     from markupsafe import Markup, escape
@@ -158,20 +145,7 @@ def figure_cell(
 ) -> str:
     """Write the cell of a figure: what it is of next to it, and small lines below it.
 
-    Parameters
-    ----------
-    value : float
-        The figure.
-    form : callable
-        How it is written, e.g. `share`.
-    *below : str
-        The lines, e.g. limits; empty ones are left out.
-    of : str
-        The counts behind the figure, or limits in the same line.
-    strong : bool
-        Whether the figure is bold.
-    unknown : str
-        The cell if the figure is NaN.
+    `of` are the counts behind the figure, or limits in the same line.
     """
     if math.isnan(value):
         return unknown

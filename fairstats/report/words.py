@@ -185,13 +185,8 @@ def option_noun(benchmark: Benchmark) -> str:
 def versions_of_an_item(benchmark: Benchmark, asked: pd.DataFrame) -> list[str]:
     """Return the readers' names of the versions of an item that models were asked.
 
-    Parameters
-    ----------
-    benchmark : Benchmark
-        The benchmark.
-    asked : pandas.DataFrame
-        The variants with answers: ``attribute`` and ``group``, in any number of rows. An attribute
-        that another one crosses may have none.
+    `asked` has ``attribute`` and ``group`` of the variants with answers, in any number of rows. An
+    attribute that another one crosses may have none.
     """
     variants = set(zip(asked["attribute"], asked["group"], strict=True))
     there = [variant for variant in benchmark.variants if variant in variants]

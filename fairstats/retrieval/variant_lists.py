@@ -89,14 +89,7 @@ def no_retrievals() -> pd.DataFrame:
 def open_retrievals(
     retrievals: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> list[Lists]:
-    """Return the lists of a retrievals table, one entry per benchmark version and retriever.
-
-    Raises
-    ------
-    InputError
-        As `fairstats.retrieval.retrievals_table.check_retrievals`, and for names that the benchmark
-        does not declare.
-    """
+    """Return the lists of a retrievals table, one entry per benchmark version and retriever."""
     if retrievals.empty:
         return []
     checked = check_retrievals(retrievals)

@@ -478,13 +478,6 @@ def majority_answer(
         `MAJORITY_COLUMNS`, one row per item and sample of each unit: the number of non-empty
         replies (``texts``), and the medoid reply of their largest cluster, with its variant. These
         are null if the two largest clusters have equal size, or there are no replies.
-
-    Raises
-    ------
-    InputError
-        If the answers have no ``answer_raw``.
-    ValueError
-        As `largest_cluster`, and for an embedding with a different number of texts.
     """
     if "answer_raw" not in answers:
         message = "the answers contain no replies"
@@ -522,22 +515,12 @@ def open_vote(
 ) -> pd.DataFrame:
     """Give the demographic variants of each item the reply that represents most of them.
 
-    Parameters
-    ----------
-    answers, embed, similarity, linkage
-        As in `majority_answer`.
-
     Returns
     -------
     pandas.DataFrame
         New answers in the form of `majority_vote`: each demographic variant has the reply
         of `majority_answer`, with its parsed letter and status, or no reply and status
         ``unparsed``. ``collector`` is ``majority_vote_open``.
-
-    Raises
-    ------
-    InputError, ValueError
-        As `majority_answer`; also `InputError` if there is nothing to vote on.
     """
     chosen = majority_answer(answers, embed, similarity=similarity, linkage=linkage)
     if chosen.empty:

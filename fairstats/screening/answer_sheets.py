@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.memo import Memo
-from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.result_objects import FloatArray, Memo
 from fairstats._lib.safe_names import fold_name
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark

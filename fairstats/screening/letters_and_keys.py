@@ -262,13 +262,7 @@ def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
 
 
 def read_marks(answers: pd.DataFrame) -> pd.Series | None:
-    """Return stored marks as 1, 0 or NaN.
-
-    Raises
-    ------
-    InputError
-        For a value that is not a mark.
-    """
+    """Return stored marks as 1, 0 or NaN."""
     if MARK_COLUMN not in answers:
         return None
     given = answers[MARK_COLUMN].reset_index(drop=True)

@@ -136,13 +136,7 @@ _TABLES = ("settings", "prompts", "files")
 
 
 def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
-    """Check the content of ``submission.toml``.
-
-    Raises
-    ------
-    InputError
-        With a problem for each key that is unknown, missing, empty or invalid.
-    """
+    """Check the content of ``submission.toml``."""
     problems = unknown_keys(declared, list(KEYS), path)
     known = {key: value for key, value in declared.items() if key in KEYS}
     try:
@@ -173,10 +167,7 @@ def _problem(place: tuple[int | str, ...], error: Any, path: Path) -> Problem:
 def declaration_text(values: Mapping[str, Any]) -> str:
     """Return the content of ``submission.toml``: each key below its explanation.
 
-    Parameters
-    ----------
-    values : mapping
-        The known values; other keys are written empty, for the submitter to fill in.
+    Keys without a known value are empty, for the submitter to fill in.
 
     Examples
     --------

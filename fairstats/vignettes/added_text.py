@@ -10,8 +10,7 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.benchmarks.vignette_items import Vignettes
-from fairstats.vignettes.findings import Row, findings_frame, pair_means
-from fairstats.vignettes.measures import measures_frame
+from fairstats.vignettes.tables import Row, findings_frame, measures_frame, pair_means
 from fairstats.vignettes.text.quantities import spelled_alike
 from fairstats.vignettes.text.words_and_sentences import content_stems
 
@@ -60,7 +59,7 @@ def added_text_measures(vignettes: Vignettes) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``words``: the number of words; the
+        With `fairstats.vignettes.tables.MEASURE_COLUMNS`. ``words``: the number of words; the
         neutral text's have attribute ``baseline`` and group ``neutralized``. ``new_words``: the
         number of distinct content stems that only the variant has.
     """
@@ -75,7 +74,7 @@ def added_text_findings(
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``added text``: means over items,
+        `fairstats.vignettes.tables.FINDING_COLUMNS`, aspect ``added text``: means over items,
         with Student's t. Quantity ``group minus neutral`` for ``words`` and ``mean`` for
         ``new_words`` of each group; ``first minus second`` for each pair.
     """

@@ -11,7 +11,7 @@ import pandas as pd
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import BASELINE
 from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
-from fairstats.vignettes.findings import Row, findings_frame, flags_frame, share_row
+from fairstats.vignettes.tables import Row, findings_frame, flags_frame, share_row
 
 #: Version name for all versions combined.
 ALL_VERSIONS = ""
@@ -24,21 +24,16 @@ _ASPECT = "keys"
 def key_findings(opened: OpenAnswers, *, alpha: float = 0.05) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the share of items on which most models agree on one wrong option, and these items.
 
-    Parameters
-    ----------
-    opened : OpenAnswers
-        The answers; a missing answer counts neither as right nor as wrong.
-    alpha : float
-        1 − confidence level.
+    A missing answer counts neither as right nor as wrong.
 
     Returns
     -------
     findings : pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``keys``, quantity ``share sharing a
+        `fairstats.vignettes.tables.FINDING_COLUMNS`, aspect ``keys``, quantity ``share sharing a
         wrong option`` with Wilson's interval, for each version and, with an empty version, over all
         versions if there are several.
     flags : pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`: these items, over all versions of a benchmark.
+        `fairstats.vignettes.tables.FLAG_COLUMNS`: these items, over all versions of a benchmark.
 
     Notes
     -----

@@ -26,10 +26,9 @@ from fairstats.vignettes.duplicates import (
     duplicate_flags,
     duplicate_measures,
 )
-from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leakage import leakage_findings, leakage_flags, leakage_measures
-from fairstats.vignettes.measures import check_measures
 from fairstats.vignettes.selection import selection_findings, selection_flags
+from fairstats.vignettes.tables import check_measures, findings_frame
 from fairstats.vignettes.variant_sets import variant_set_findings, variant_set_flags
 
 #: Every two of 200 answer sets are 19,900 pairs, far more than is needed to judge a set.
@@ -43,12 +42,12 @@ class Audit:
     Parameters
     ----------
     measures : pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`: measures of each variant.
+        `fairstats.vignettes.tables.MEASURE_COLUMNS`: measures of each variant.
     findings : pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`: estimates from the measures and from
+        `fairstats.vignettes.tables.FINDING_COLUMNS`: estimates from the measures and from
         answers.
     flags : pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`: texts for a person to check.
+        `fairstats.vignettes.tables.FLAG_COLUMNS`: texts for a person to check.
     benchmark_version : str
         The measured set of variants; empty if unknown.
     """
@@ -78,10 +77,6 @@ def audit_vignettes(
         The set of variants (default: the benchmark's version, if there is only one).
     alpha : float
         1 − confidence level.
-
-    Returns
-    -------
-    Audit
 
     Raises
     ------
@@ -135,7 +130,7 @@ def audit_findings(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Compute `fairstats.vignettes.findings.FINDING_COLUMNS` from measures, and from answers.
+    """Compute `fairstats.vignettes.tables.FINDING_COLUMNS` from measures, and from answers.
 
     The options are those of `fairstats.analyze`.
     """

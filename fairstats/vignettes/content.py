@@ -8,13 +8,13 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
 from fairstats.benchmarks.vignette_items import Item, Vignettes
-from fairstats.vignettes.findings import (
+from fairstats.vignettes.tables import (
     findings_frame,
     flags_frame,
+    measures_frame,
     pair_means,
     pair_shares,
 )
-from fairstats.vignettes.measures import measures_frame
 from fairstats.vignettes.text.clinical_content import (
     NEGATION_CHANGED,
     NEW_DRUG,
@@ -45,7 +45,7 @@ def content_measures(vignettes: Vignettes) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.measures.MEASURE_COLUMNS`; measures in `CONTENT_MEASURES`. The
+        With `fairstats.vignettes.tables.MEASURE_COLUMNS`; measures in `CONTENT_MEASURES`. The
         shares have no row if the neutral text has no number, drug or finding, and
         ``question_asked`` has none if it asks no question.
 
@@ -75,7 +75,7 @@ def content_findings(
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``content``. Quantity ``share of
+        With `fairstats.vignettes.tables.FINDING_COLUMNS`, aspect ``content``. Quantity ``share of
         variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), that
         have no new quantity (``no_new_quantity``), and that ask a question (``question_asked``).
         For ``findings_kept``, the ``mean`` of the shares. For each pair, ``first minus second``.
@@ -102,7 +102,7 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.findings.FLAG_COLUMNS`, aspect ``content``. ``flag`` is one of
+        With `fairstats.vignettes.tables.FLAG_COLUMNS`, aspect ``content``. ``flag`` is one of
         `fairstats.vignettes.text.clinical_content.PROBLEM_KINDS`; ``detail`` contains words of the
         texts. For a new drug, or a statement in place of the question, it gives the options that
         are named.

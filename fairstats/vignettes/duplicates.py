@@ -12,8 +12,7 @@ import scipy
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.vignettes.added_text import running_words
-from fairstats.vignettes.findings import Row, findings_frame, flags_frame, share_row
-from fairstats.vignettes.measures import measures_frame
+from fairstats.vignettes.tables import Row, findings_frame, flags_frame, measures_frame, share_row
 
 #: Share of common word 5-grams from which two neutral texts count as near-duplicates. If k separate
 #: words of 100 are replaced, two texts share (96 − 5k) / (96 + 5k). So 0.5 means k = 6, i.e. 94% of
@@ -33,17 +32,7 @@ LIKE_OTHER_GROUP = "variant hardly differs from another group's"
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two items with similar neutral texts.
-
-    Attributes
-    ----------
-    first, second : str
-        Their names.
-    similarity : float
-        The Jaccard index of their word 5-grams, from 0 to 1.
-    same_options, same_key : bool
-        Whether they have the same set of option texts, and keys with the same text.
-    """
+    """Two items with similar neutral texts, by the Jaccard index of their word 5-grams."""
 
     first: str
     second: str
@@ -76,7 +65,7 @@ def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``nearest_item`` of each neutral text:
+        With `fairstats.vignettes.tables.MEASURE_COLUMNS`. ``nearest_item`` of each neutral text:
         the Jaccard index of word 5-grams with the most similar other item (missing for a single
         item). ``like_neutral`` and ``like_other_group`` of each variant: the index with its neutral
         text, and with the most similar variant among its attribute's other groups.
@@ -90,7 +79,7 @@ def duplicate_findings(measures: pd.DataFrame, *, alpha: float = 0.05) -> pd.Dat
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``duplicates``; Wilson's
+        With `fairstats.vignettes.tables.FINDING_COLUMNS`, aspect ``duplicates``; Wilson's
         intervals, thresholds in ``note``.
 
     Notes
@@ -125,7 +114,7 @@ def duplicate_flags(vignettes: Vignettes, measures: pd.DataFrame) -> pd.DataFram
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.findings.FLAG_COLUMNS`, aspect ``duplicates``. A pair of items is
+        With `fairstats.vignettes.tables.FLAG_COLUMNS`, aspect ``duplicates``. A pair of items is
         one row, for the item that comes first.
     """
     rows = []

@@ -14,17 +14,15 @@ from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
 from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.added_text import added_words
-from fairstats.vignettes.findings import (
+from fairstats.vignettes.tables import (
+    DISTRACTOR,
+    KEY,
+    MEASURE_COLUMNS,
     Row,
     findings_frame,
     flags_frame,
     mean_row,
     mean_share_row,
-)
-from fairstats.vignettes.measures import (
-    DISTRACTOR,
-    KEY,
-    MEASURE_COLUMNS,
     no_measures,
 )
 from fairstats.vignettes.text.words_and_sentences import (
@@ -59,7 +57,7 @@ def leakage_measures(vignettes: Vignettes) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`, one row per variant, measure and option:
+        `fairstats.vignettes.tables.MEASURE_COLUMNS`, one row per variant, measure and option:
 
         ``leakage_overlap``
             The share of the option's distinct content stems that are in the variant but not in the
@@ -179,7 +177,7 @@ def leakage_findings(
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``leakage``, ``measure`` one of
+        `fairstats.vignettes.tables.FINDING_COLUMNS`, aspect ``leakage``, ``measure`` one of
         `LEAKAGE_MEASURES`. For each group, with ``n`` items:
 
         ``key``, ``distractors``
@@ -273,7 +271,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`, at most `MOST_FLAGS` rows, sorted by the
+        `fairstats.vignettes.tables.FLAG_COLUMNS`, at most `MOST_FLAGS` rows, sorted by the
         option's ``leakage_overlap`` minus the mean of the other options', then in the order of the
         items. ``flag`` is ``names the key`` or ``names a distractor`` if the variant adds all of
         the option's words, and ``points to the key`` or ``points to a distractor`` if not.

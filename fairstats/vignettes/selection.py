@@ -17,7 +17,7 @@ from fairstats.counts.grid import item_grid
 from fairstats.estimates.item_statistics import paired_items
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.vignettes.findings import Row, findings_frame, flags_frame, mean_row
+from fairstats.vignettes.tables import Row, findings_frame, flags_frame, mean_row
 
 ASPECT = "selection"
 DIFFERENCE = "selecting model minus others"
@@ -50,7 +50,7 @@ def selection_findings(
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect "selection", for each declared pair
+        `fairstats.vignettes.tables.FINDING_COLUMNS`, aspect "selection", for each declared pair
         of groups and version. `DIFFERENCE` is for each answer set of a model in the benchmark's
         ``selected_on``: its accuracy difference minus the mean of the other models', on the items
         that all were asked, paired by item. `ONE_SIDED` is for each other answer set: the smaller

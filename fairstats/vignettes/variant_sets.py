@@ -16,7 +16,7 @@ from fairstats.estimates.same_variants import (
     TWO_VERSIONS,
     SameVariants,
 )
-from fairstats.vignettes.findings import findings_frame, flags_frame
+from fairstats.vignettes.tables import findings_frame, flags_frame
 
 ASPECT = "variant sets"
 _NONE = "none (pairs share answer sets)"
@@ -28,7 +28,7 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`. For each pair, the ``odds ratio`` and
+        `fairstats.vignettes.tables.FINDING_COLUMNS`. For each pair, the ``odds ratio`` and
         ``excess correlation`` of measure ``flips``; different sides are joined by " → ". Then, for
         each benchmark and declared relation (``group_a``), the means of ``matched correlation`` and
         ``crossed correlation`` over the pairs, and the shares judged ``same variants``, ``different

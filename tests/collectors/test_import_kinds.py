@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fairstats_collectors.import_answers import import_table
-from fairstats_collectors.import_templates import matched, parts_of
+from fairstats_collectors.mapping_files import matched, parts_of
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError, Note

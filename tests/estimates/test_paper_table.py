@@ -9,7 +9,7 @@ import pytest
 from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.paper_table import PUBLICATION_COLUMNS, publication_table
+from fairstats.estimates.table import PUBLICATION_COLUMNS, publication_table
 from tests.make_kinds import DECLARED, SIGNS, answers_to, declared
 
 SAME = ["AA/A"] * 1000 + ["AB/A"] * 10 + ["BA/A"] * 8

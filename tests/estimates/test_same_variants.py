@@ -29,7 +29,7 @@ from fairstats.estimates.same_variants import (
     same_variants,
     variant_sets,
 )
-from fairstats.vignettes.findings import FINDING_COLUMNS
+from fairstats.vignettes.tables import FINDING_COLUMNS
 from fairstats.vignettes.variant_sets import variant_set_findings, variant_set_flags
 
 _GROUPS = {

@@ -7,7 +7,6 @@ import pytest
 
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.paper_table import publication_table
 from fairstats.estimates.specifications import (
     MARGIN,
     MARGIN_COLUMNS,
@@ -15,6 +14,7 @@ from fairstats.estimates.specifications import (
     sensitivity_of,
     smallest_margins,
 )
+from fairstats.estimates.table import publication_table
 
 MODELS = {
     "fair": ["AA/A"] * 300 + ["AB/A"] * 4 + ["BA/A"] * 3,

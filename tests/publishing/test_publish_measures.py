@@ -14,7 +14,7 @@ from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
 from fairstats.release.contents import Release
 from fairstats.vignettes.audit import measure_vignettes
-from fairstats.vignettes.measures import write_measures
+from fairstats.vignettes.tables import write_measures
 from tests.publishing.edited_releases import rehash
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -50,7 +50,7 @@ def test_a_changed_measure_shows(site, tmp_path):
     changed = release.measures
     of_one = (changed["measure"] == "words") & (changed["group"] == "white")
     changed.loc[of_one, "value"] += 1
-    write_measures(changed, release.measures_path)
+    write_measures(changed, release.table_path("measures"))
     assert "was changed" in str(verify(path)[0].problems[0])
     rehash(path)
     said = [str(problem) for problem in verify(path)[0].problems]

@@ -137,7 +137,7 @@ def test_a_rating_that_was_changed_later_is_named(folder):
         (changed["rubric"] == "counterfactual") & (changed["dimension"] == "contents_differ")
     ].index[0]
     changed.loc[row, "value"] = {"yes": "no", "no": "yes"}[changed.at[row, "value"]]
-    write_ratings(changed, folder / "new.ratings.parquet").replace(release.ratings_path)
+    write_ratings(changed, folder / "new.ratings.parquet").replace(release.table_path("ratings"))
     assert "ratings.parquet" in str(verify(path)[0].problems[0])
     # With a manifest that was changed to fit, the figures give it away.
     rehash(path)

@@ -86,7 +86,7 @@ def test_without_retrievals_the_tables_have_their_columns_and_no_row(demo, tmp_p
     (found,) = verify(release.path)
     assert found.problems == ()
     # A release that was made before there were retrievals has no such file.
-    release.retrievals_path.unlink()
+    release.table_path("retrievals").unlink()
     assert Release(release.path).retrievals.empty
 
 
@@ -117,7 +117,9 @@ def test_a_release_holds_what_was_retrieved_without_its_text(release, retrievals
     manifest = release.manifest
     assert manifest["rows"]["retrievals"] == 24 * 8 * 12
     assert len(manifest["content"]["retrievals"]) == 64
-    assert manifest["files"]["downloads/retrievals.parquet"] == file_sha256(release.retrievals_path)
+    assert manifest["files"]["downloads/retrievals.parquet"] == file_sha256(
+        release.table_path("retrievals")
+    )
     assert "bm25.retrievals.parquet" in [source["name"] for source in manifest["sources"]]
 
 
@@ -243,18 +245,18 @@ def test_a_changed_snippet_or_figure_is_named(release):
     changed = before.assign(
         snippet_id=before["snippet_id"].mask(before.index < 12, "s" + before["snippet_id"])
     )
-    changed.to_parquet(release.retrievals_path)
+    changed.to_parquet(release.table_path("retrievals"))
     (found,) = verify(release.path)
     (problem,) = found.problems
     assert problem.message.startswith("was changed")
     rehash(release.path)
     (found,) = verify(release.path)
     assert any("overlap.parquet" in problem.path for problem in found.problems)
-    before.assign(score=before["score"] * 2).to_parquet(release.retrievals_path)
+    before.assign(score=before["score"] * 2).to_parquet(release.table_path("retrievals"))
     rehash(release.path)
     (found,) = verify(release.path)
     assert {problem.column for problem in found.problems} == {"content"}
-    before.to_parquet(release.retrievals_path)
+    before.to_parquet(release.table_path("retrievals"))
     votes = release.table("votes")
     votes.loc[0, "n_ties"] += 1
     votes.to_parquet(release.path / "downloads" / "votes.parquet")
@@ -265,7 +267,7 @@ def test_a_changed_snippet_or_figure_is_named(release):
 
 
 def test_retrievals_that_are_none_any_more_are_named(release):
-    release.retrievals.drop(columns="rank").to_parquet(release.retrievals_path)
+    release.retrievals.drop(columns="rank").to_parquet(release.table_path("retrievals"))
     rehash(release.path)
     (found,) = verify(release.path)
     assert "is not a retrievals table" in [problem.message for problem in found.problems]

@@ -41,8 +41,7 @@ from fairstats.retrieval.retrievals_table import (
     retrieval_files,
     write_retrievals,
 )
-from fairstats.submissions.folder import read_submission
-from fairstats.submissions.records import check_submissions, submission_records
+from fairstats.submissions.folder import check_submissions, read_submission, submission_records
 from tests.make_answers import make_answers
 from tests.retrieval_tables import retrievals_of
 from tests.screening.frauds import copied
@@ -670,7 +669,7 @@ def test_settings_that_are_not_json_fail_verification(
 def test_changed_record_in_a_release_fails_verification(submission, board, benchmark, tmp_path):
     accept_submission(submission, board, by="A keeper")
     made = publish(board / "accepted", release="1", out=tmp_path / "site", benchmarks=[benchmark])
-    path = Release(made.path).submissions_path
+    path = Release(made.path).table_path("submissions")
     pd.read_parquet(path).assign(attempts=2).to_parquet(path, index=False)
     (problem, *_) = verify(made.path, pages=False)[0].problems
     assert str(path) in str(problem)

@@ -29,12 +29,12 @@ from fairstats.report.audit.document import (
     AuditFacts,
     AuditReport,
     Origin,
+    Recorded,
     decoded_facts,
     read_facts,
     read_origin,
 )
 from fairstats.report.audit.groups import groups_of, overall_of, show_groups, small_groups
-from fairstats.report.audit.recorded import Recorded
 from fairstats.report.audit.sections import show_declarations
 from fairstats.report.audit.summary import show_summary
 from fairstats.submissions.declaration import Line

@@ -18,8 +18,8 @@ from fairstats.release.contents import Release
 from fairstats.release.manifest import facts_of, read_manifest
 from fairstats.release.tables import TABLES
 from fairstats.report.board.figures import BoardFigures
-from fairstats.report.board.filters import model_filters
 from fairstats.report.board.page import show_all_models, show_leaderboard
+from fairstats.report.board.tables import model_filters
 from fairstats.report.model.page import show_model
 from fairstats.report.render import _read, _run, _site_page
 from fairstats.report.site_pages import STYLE_SHEET, stage

@@ -16,7 +16,7 @@ import pytest
 import typst
 
 from fairstats._lib.problems import InputError
-from fairstats._lib.stages import Watch
+from fairstats._lib.processes import Watch
 from fairstats.release.contents import Release
 from fairstats.report import page_output, render
 from fairstats.report.page_output import (

@@ -322,7 +322,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     assert escape_markdown(said) in shown(audit_sections.show_first_page, report)
     assert "Reports show the judgement of" in shown(audit_sections.show_limitations, report)
     assert "two\\-way clusters" in shown(audit_sections.show_methods, report)
-    sha256 = file_sha256(release.ratings_path)
+    sha256 = file_sha256(release.table_path("ratings"))
     provenance = shown(audit_sections.show_provenance, report)
     assert sha256 in provenance
     assert "rubric independent" in provenance

@@ -11,6 +11,7 @@ import pytest
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.item_statistics import released_items
+from fairstats.release.contents import Release
 from fairstats.report.vignettes.page import ITEMS, show_items
 from tests.make_answers import make_answers
 
@@ -23,7 +24,8 @@ def release_of(answers, folder):
     table = released_items(open_answers(answers), None)
     (folder / "downloads").mkdir(parents=True)
     table.to_parquet(folder / "downloads" / f"{ITEMS}.parquet")
-    return SimpleNamespace(path=folder, alpha=0.05, table=lambda name: table)
+    path = Release(folder).table_path
+    return SimpleNamespace(table_path=path, path=folder, alpha=0.05, table=lambda name: table)
 
 
 def answers_of(models, *, worse):
@@ -41,7 +43,7 @@ def text(drawn):
 
 
 def test_release_without_the_table_shows_nothing(tmp_path, text):
-    assert text(SimpleNamespace(path=tmp_path)).strip() == ""
+    assert text(Release(tmp_path)).strip() == ""
 
 
 def test_significant_items_are_counted_and_listed(tmp_path, text):

@@ -17,6 +17,7 @@ from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.release.contents import Release
 from fairstats.report.page_output import collected
 from fairstats.report.tables import labels_of
 from fairstats.report.vignettes.page import report_vignettes, show_vignettes
@@ -93,6 +94,7 @@ def test_tables_of_two_benchmarks_have_different_names(audit, tmp_path):
         benchmarks=benchmarks,
         measures=both,
         path=tmp_path,
+        table_path=Release(tmp_path).table_path,
         table=lambda name: both,
     )
     with collected() as parts:
@@ -110,6 +112,7 @@ def test_keys_alone_are_not_called_duplicates(audit, tmp_path):
         benchmarks={"mine": load_benchmark("demo")},
         measures=keys.head(0),
         path=tmp_path,
+        table_path=Release(tmp_path).table_path,
         table=lambda name: keys,
     )
     with collected() as parts:

@@ -9,7 +9,7 @@ import pytest
 
 from fairstats.answers.engine_frames import open_answers
 from fairstats.vignettes.answer_keys import SHARED_WRONG, key_findings
-from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
+from fairstats.vignettes.tables import FINDING_COLUMNS, FLAG_COLUMNS
 
 
 def keys_of(answers):

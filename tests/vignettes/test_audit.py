@@ -9,8 +9,7 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.audit import audit_findings, audit_vignettes
-from fairstats.vignettes.findings import ASPECTS, FINDING_COLUMNS
-from fairstats.vignettes.measures import no_measures
+from fairstats.vignettes.tables import ASPECTS, FINDING_COLUMNS, no_measures
 
 KEYS = list(FINDING_COLUMNS[: FINDING_COLUMNS.index("estimate")])
 

@@ -12,8 +12,7 @@ from fairstats.vignettes.content import (
     content_flags,
     content_measures,
 )
-from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
-from fairstats.vignettes.measures import MEASURE_COLUMNS
+from fairstats.vignettes.tables import FINDING_COLUMNS, FLAG_COLUMNS, MEASURE_COLUMNS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import pytest
 
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.vignettes.added_text import added_words
-from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.leakage import (
     DISTINCT,
     MOST_FLAGS,
@@ -16,7 +15,7 @@ from fairstats.vignettes.leakage import (
     leakage_flags,
     leakage_measures,
 )
-from fairstats.vignettes.measures import MEASURE_COLUMNS
+from fairstats.vignettes.tables import FINDING_COLUMNS, MEASURE_COLUMNS
 from fairstats.vignettes.text.words_and_sentences import content_stems
 from tests.vignette_texts import OPTIONS, item, vignettes
 

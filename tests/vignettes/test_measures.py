@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.vignettes.measures import (
+from fairstats.vignettes.tables import (
     check_measures,
     measures_frame,
     no_measures,

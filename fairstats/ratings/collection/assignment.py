@@ -118,13 +118,7 @@ def _as_it_was(value: Any) -> Any:
 
 
 def load_handed_out(path: Path) -> HandedOut:
-    """Load an assignment from its folder, or from the key in it.
-
-    Raises
-    ------
-    InputError
-        If it is not an assignment, or one of its files was changed after `assign` wrote it.
-    """
+    """Load an assignment from its folder, or from the key in it; refuse one with changed files."""
     folder = path.parent if path.name in (FACTS, KEY) else path
     for name in (FACTS, *HASHES):
         importable_files(folder / name, None, _SUFFIXES, MAX_BYTES)
@@ -207,10 +201,6 @@ def assign(
         The benchmark of the ratings; by default the name of the items file.
     dataset : str, optional
         The dataset of items that do not name one; by default the benchmark.
-
-    Returns
-    -------
-    Assigned
 
     Raises
     ------

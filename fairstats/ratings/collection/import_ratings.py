@@ -90,10 +90,6 @@ def import_ratings(
     rubric_files : iterable of path
         Rubrics of tables that are not built in.
 
-    Returns
-    -------
-    Written
-
     Raises
     ------
     InputError
@@ -155,13 +151,7 @@ _NAMED = 10
 
 
 def import_handed_in(paths: Sequence[Path], handed_out: HandedOut) -> Imported:
-    """Return the ratings in exports and sheets of one assignment.
-
-    Raises
-    ------
-    InputError
-        With a problem for every error in any file, and for each two files with the same judgements.
-    """
+    """Return the ratings in exports and sheets of one assignment."""
     files, left_out = _files(paths, handed_out)
     judgements: list[Judgement] = []
     problems: list[Problem] = []

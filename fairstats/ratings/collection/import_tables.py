@@ -116,13 +116,7 @@ _SUFFIXES = (".csv", ".jsonl", ".parquet")
 
 
 def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> Imported:
-    """Read tables with the columns of the ratings table and, if present, ``comment``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or its rows violate the schema or the rubric.
-    """
+    """Read tables with the columns of the ratings table and, if present, ``comment``."""
     frames, comments = [], []
     files = importable_files(paths, None, _SUFFIXES)
     for path in files:
@@ -181,13 +175,7 @@ class Sheet:
 
 
 def read_sheets(path: Path) -> list[Sheet]:
-    """Read the sheets of an ``.xlsx`` workbook, or the only table of a CSV file.
-
-    Raises
-    ------
-    InputError
-        If it is neither, is too large when unpacked, or has a duplicate column.
-    """
+    """Read the sheets of an ``.xlsx`` workbook, or the only table of a CSV file."""
     if path.suffix.lower() == ".csv":
         records = csv_records(path)
         header = list(records[0].fields) if records else []

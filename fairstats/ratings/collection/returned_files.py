@@ -61,13 +61,7 @@ class Judgement:
 def checked_judgements(
     handed_out: HandedOut, entries: Iterable[Judgement], problems: Iterable[Problem] = ()
 ) -> list[Judgement]:
-    """Return the judgements of a file; empty ones are left out.
-
-    Raises
-    ------
-    InputError
-        With these problems, and one for every error in an entry.
-    """
+    """Return the judgements of a file; empty ones are left out."""
     found: list[tuple[Judgement, Problem]] = []
     judgements = []
     for entry in entries:

@@ -217,17 +217,7 @@ _COLUMNS = ("rater_id", "rater_group", "max_tasks")
 
 @dataclass(frozen=True)
 class Rater:
-    """A person who rates.
-
-    Parameters
-    ----------
-    rater_id : str
-        A pseudonym: it is published with the ratings.
-    rater_group : str
-        A group of the rubric.
-    max_tasks : int or None
-        Maximum number of tasks of this person.
-    """
+    """A person who rates, under a pseudonym: it is published with the ratings."""
 
     rater_id: str
     rater_group: str

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
+import pyarrow.dataset
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -20,15 +22,16 @@ from pydantic import (
     field_validator,
 )
 
-from fairstats._lib.formatting import quoted
+from fairstats._lib.formatting import listed, percent, quoted
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml, unknown_keys
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.files import read_parquet
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.manifest import open_release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
-from fairstats.report.audit.recorded import Recorded, read_recorded
 from fairstats.report.render import draw_report
 from fairstats.report.site_pages import benchmark_conditions
 from fairstats.report.tables import labels_of
@@ -115,13 +118,7 @@ ON_PAGE_1 = (
 
 
 def read_facts(path: AnyPath) -> AuditFacts:
-    """Read the facts of an audit report from a TOML file with some of the keys of `AuditFacts`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or for a key that is unknown, empty, too long or of another type.
-    """
+    """Read the facts of an audit report from a TOML file with some of the keys of `AuditFacts`."""
     source = Path(path)
     declared = read_toml(source)
     known = tuple(AuditFacts.model_fields)
@@ -148,11 +145,6 @@ def _problem(error: Any, source: Path) -> Problem:
 def decoded_facts(text: str) -> AuditFacts:
     """Return the facts that `AuditFacts.encoded` encoded.
 
-    Raises
-    ------
-    ValueError
-        If the text does not encode facts.
-
     Examples
     --------
     >>> facts = AuditFacts(auditor="A. Auditor", audited=date(2026, 11, 23))
@@ -169,21 +161,7 @@ def decoded_facts(text: str) -> AuditFacts:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """Hold what an audit report is about.
-
-    Attributes
-    ----------
-    release : Release
-        The release that it reports.
-    model : str
-        The model's name.
-    facts : AuditFacts
-        What its author declares.
-    crosswalk : bool
-        Whether it has the appendix on laws and standards.
-    signed : bool
-        Whether it states that it has a digital signature.
-    """
+    """Hold what an audit report is about."""
 
     release: Release
     model: str
@@ -221,21 +199,7 @@ _KEYWORDS = re.compile(
 
 @dataclass(frozen=True)
 class Origin:
-    """Hold what an audit report was drawn from.
-
-    Attributes
-    ----------
-    model : str
-        The last part of the address of the model's page.
-    manifest : str
-        The sha256 of the release's manifest.
-    crosswalk : bool
-        Whether it has the appendix on laws and standards.
-    signed : bool
-        Whether it states that it has a digital signature.
-    facts : AuditFacts
-        What its author declared.
-    """
+    """Hold what an audit report was drawn from: `model` is the last part of its page's address."""
 
     model: str
     manifest: str
@@ -363,13 +327,7 @@ def report_model(
 
 
 def model_of(release: Release, slug: str) -> str:
-    """Return the model with this name or page address.
-
-    Raises
-    ------
-    InputError
-        If the release has no such model.
-    """
+    """Return the model with this name or page address."""
     for model, own in release.slugs.items():
         if slug in (model, own):
             return model
@@ -387,3 +345,82 @@ def _target(out: AnyPath, to: str) -> Path:
         remedy = f"name a file that ends in .{to}, or use {keyword('to', suffix[1:])}"
         raise input_error(path, f"is not a name for {to}", remedy)
     return path.with_name(f"{path.name}.{to}")
+
+
+_COLUMNS = ("status", "collected_at", "temperature", "max_tokens", "seed", "endpoint")
+#: How a setting is stated.
+_SETTINGS = {"temperature": "temperature {}", "max_tokens": "at most {} tokens", "seed": "seed {}"}
+# More values than these are given as a range.
+_MOST_VALUES = 3
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Hold what answers record; each method returns an empty text for what they do not."""
+
+    rows: pd.DataFrame
+
+    def of(self, sets: Iterable[AnswerSet]) -> Recorded:
+        """Return the answers of these answer sets only."""
+        units = [
+            (one.benchmark.name, one.board.version, one.model, one.board.strategy) for one in sets
+        ]
+        own = pd.MultiIndex.from_frame(self.rows[list(UNIT_COLUMNS)]).isin(units)
+        return Recorded(self.rows[own])
+
+    @property
+    def days(self) -> tuple[str, str]:
+        """Return the first and the last day on which answers were collected (UTC)."""
+        if (texts := self._values("collected_at")).empty:
+            return "", ""
+        times = pd.to_datetime(texts, utc=True, format="ISO8601")
+        return f"{times.min():%Y-%m-%d}", f"{times.max():%Y-%m-%d}"
+
+    @property
+    def settings(self) -> str:
+        """Return the settings, e.g. ``"temperature 0, at most 24 tokens, seed 0"``."""
+        named = {name: self._numbers(name) for name in _SETTINGS}
+        return ", ".join(_SETTINGS[name].format(value) for name, value in named.items() if value)
+
+    @property
+    def services(self) -> str:
+        """Return the host and path of each service that answered."""
+        return listed(sorted(self._values("endpoint").astype(str)))
+
+    def unanswered(self, missing: int, expected: int) -> str:
+        """State how many expected answers were refused, or are missing for other reasons."""
+        if not missing:
+            return f"none of {expected:,}"
+        refused = int((self.rows["status"] == "refused").sum())
+        counts = {
+            "refused": refused,
+            "empty or unreadable": int((self.rows["status"] == "unparsed").sum()),
+            "failed": int((self.rows["status"] == "error").sum()),
+        }
+        counts["not in the file"] = missing - sum(counts.values())
+        parts = [
+            f"{count:,} {name} ({percent(count / expected)})"
+            for name, count in counts.items()
+            if count > 0
+        ]
+        # Not all tools distinguish refusals.
+        return ", ".join(["none marked as refused"] * (not refused) + parts)
+
+    def _values(self, column: str) -> pd.Series:
+        """Return the different known values of a column."""
+        there = self.rows.get(column, pd.Series(dtype="object"))
+        return there.dropna().drop_duplicates()
+
+    def _numbers(self, column: str) -> str:
+        values = [f"{value:g}" for value in sorted(self._values(column))]
+        if len(values) > _MOST_VALUES:
+            return f"{values[0]} to {values[-1]}"
+        return listed(values, "or")
+
+
+def read_recorded(release: Release, model: str) -> Recorded:
+    """Read what a model's answers record, from the release's file of answers."""
+    there = pyarrow.dataset.dataset(release.answers_path).schema.names
+    columns = [*UNIT_COLUMNS, *(name for name in _COLUMNS if name in there)]
+    rows = read_parquet(release.answers_path, columns=columns, filters=[("model", "==", model)])
+    return Recorded(rows)

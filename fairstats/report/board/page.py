@@ -26,11 +26,11 @@ from fairstats.report.board.charts import (
     measures_of,
 )
 from fairstats.report.board.figures import ENDS, BoardFigures, asked_items, is_long
-from fairstats.report.board.filters import model_filters
 from fairstats.report.board.tables import (
     attribute_table,
     difference_matrix,
     matrix_caption,
+    model_filters,
     overview_table,
 )
 from fairstats.report.charts.rows import show_chart

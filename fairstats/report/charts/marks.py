@@ -320,14 +320,7 @@ def svg_text(
 def element(tag: str, *inside: str, **attributes: str | float | None) -> Markup:
     """Return an element of an SVG, with its texts and attributes escaped.
 
-    Parameters
-    ----------
-    tag : str
-        The element's name.
-    *inside : str
-        Its text, or other elements.
-    **attributes
-        Their names, with an underscore for a hyphen, and after a keyword; None leaves one out.
+    Names of attributes have an underscore for a hyphen, and after a keyword; None leaves one out.
     """
     given = {key.rstrip("_").replace("_", "-"): v for key, v in attributes.items() if v is not None}
     return filled("element", tag=tag, inside=inside, attributes=given)

@@ -142,16 +142,8 @@ def chart_of(
 ) -> Chart:
     """Make a chart whose cells are drawn by a function of their row and column.
 
-    Parameters
-    ----------
-    name, caption, heading, heads, height
-        See `Chart`.
-    rows : iterable of (Row, object)
-        Each row without its cells, and what it is about.
-    columns : iterable of (object, Axis)
-        What each panel is about, and its axis.
-    cell : callable
-        Draws what a row is about in a panel.
+    `rows` are each row without its cells, and what it is about. `columns` are what each panel is
+    about, and its axis. `cell` draws what a row is about in a panel.
     """
     panels = list(columns)
     drawn = tuple(

@@ -33,7 +33,7 @@ from fairstats.report.answer_sets import (
     missing_reasons,
     span_of,
 )
-from fairstats.report.board.filters import shown_fact
+from fairstats.report.board.tables import shown_fact
 from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
@@ -427,10 +427,7 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
     """Return a model's differences between groups in this release and earlier ones.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The figures to draw, and ``release``, oldest first. A release without the model has no row.
+    The oldest release is first. A release without the model has no row.
     """
     tables = []
     for one in (*release.earlier, release):

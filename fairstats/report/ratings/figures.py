@@ -123,17 +123,7 @@ def _by_panel(
 
 
 def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Show rates by dimension, with one column per group of raters and aggregation.
-
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        `fairstats.bias_rates` of one benchmark and rubric.
-    rubric : Rubric
-        Gives the labels and their order.
-    name : str
-        The table's id, unique on the page.
-    """
+    """Show rates by dimension, with one column per group of raters and aggregation."""
     groups = group_order(rates["rater_group"], rubric)
     # Votes over all groups mix numbers of raters. A single rating is not a vote.
     voted = set(rates.loc[rates["n_ratings"] > rates["n_tasks"], "rater_group"]) - {POOLED}
@@ -314,13 +304,8 @@ TABLES: dict[str, Callable[..., GT]] = {
 def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     """Draw one dot per dimension and group of raters, in panels by dataset and model.
 
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        `fairstats.bias_rates` of one rubric, aggregation ``pooled``, with ``panel``, the panel's
-        name or "", and ``least`` and ``most``, the ends of the scale.
-    rubric : Rubric
-        Provides the labels and their order.
+    The rates are of one rubric, aggregation ``pooled``, with ``panel``, the panel's name or "", and
+    ``least`` and ``most``, the ends of the scale.
     """
     # A group has one colour in all plots of a rubric.
     places = [*rubric.rater_groups, POOLED]
@@ -388,13 +373,8 @@ def _axis(rows: pd.DataFrame, rubric: Rubric) -> pd.Categorical:
 def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
     """Draw how many of a task's raters report each dimension: one stacked bar per dimension.
 
-    Parameters
-    ----------
-    votes : pandas.DataFrame
-        The table ``rating_votes`` of one rubric, for tasks with equally many ratings. It also has
-        ``panel``, the panel's name, and ``share``, in percent.
-    rubric : Rubric
-        Provides the labels and their order.
+    The votes are of tasks with equally many ratings, with ``panel``, the panel's name, and
+    ``share``, in percent.
     """
     import plotnine as p9
 

@@ -392,32 +392,13 @@ def report_ratings(
 ) -> Path:
     """Write a report of ratings: the Ratings page of a site, with methods and hashes.
 
-    Parameters
-    ----------
-    ratings : path, or iterable of paths
-        As for `fairstats.read_ratings`.
-    to : {"html", "pdf"}
-        One HTML file with everything in it, or a typeset PDF.
-    out : path, optional
-        The file to write (default: ``ratings.html`` or ``ratings.pdf`` in the current folder).
-    title : str
-        The report's title.
-    alpha : float
-        1 − confidence level.
-    rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+    By default it is ``ratings.html`` or ``ratings.pdf`` in the current folder. If it cannot be
+    drawn, no file is written.
 
     Returns
     -------
     Path
         The report.
-
-    Raises
-    ------
-    InputError
-        If the ratings have a problem.
-    fairstats.report.render.PageError
-        If the report cannot be drawn. Then no file is written.
     """
     paths = each_path(ratings)
     frame = read_ratings(paths, rubrics=rubrics)
@@ -429,7 +410,7 @@ def report_ratings(
     target = Path(out or f"ratings.{to}")
     with temporary_folder("report") as folder:
         release = write_tables(folder, tables, title=title, alpha=alpha, sources=sources)
-        write_parquet(frame, release.ratings_path)
+        write_parquet(frame, release.table_path("ratings"))
         copy_rubrics(known, folder / "rubrics")
         draw_report(release, "ratings", title=title, to=to, target=target)
     return target
@@ -490,8 +471,8 @@ def rating_methods(release: Release, model: str) -> Iterator[str]:
 def rating_provenance(release: Release, model: str) -> Iterator[str]:
     """Return the hash of the figures' inputs."""
     if ratings_of(release, model):
-        name = f"{DOWNLOADS}/{release.ratings_path.name}"
-        yield f"sha256 of {name}: {file_sha256(release.ratings_path)}"
+        path = release.table_path("ratings")
+        yield f"sha256 of {DOWNLOADS}/{path.name}: {file_sha256(path)}"
 
 
 def show_rated(release: Release, model: str) -> None:

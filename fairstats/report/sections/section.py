@@ -117,16 +117,8 @@ def pair_table(
 ) -> Sequence[Shown]:
     """Return a table with a row per pair; a column without any figure is left out.
 
-    Parameters
-    ----------
-    name : str
-        The table's id, and the part of ``labels.toml`` with its columns.
-    rows : mapping
-        The cells of each pair, by its title.
-    caption : str
-        Its content.
-    **words : str
-        What the headings of the columns name.
+    `name` is the table's id, and the part of ``labels.toml`` with its columns, whose headings name
+    `words`. `rows` are the cells of each pair, by its title.
     """
     labels = {
         column: label.format_map(words)

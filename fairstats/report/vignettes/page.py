@@ -39,7 +39,7 @@ from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import read_vignettes
 from fairstats.estimates.same_variants import SAME
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.tables import write_table
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, prose, show_markdown, show_table
@@ -48,8 +48,8 @@ from fairstats.report.tables import figure_cell, files_of, labels_of, share, wri
 from fairstats.report.words import words_of
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import OVERLAP
-from fairstats.vignettes.measures import write_measures
 from fairstats.vignettes.selection import DIFFERENCE
+from fairstats.vignettes.tables import write_measures
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -254,7 +254,7 @@ _FINDINGS: dict[str, Callable[[pd.DataFrame, Benchmark, float], Found]] = {
 
 def _show_flags(release: Release, benchmark: Benchmark) -> None:
     """Show the flags that a person should check; only in a separate report, as they quote text."""
-    path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
+    path = release.table_path(FLAGS)
     flags = read_parquet(path) if path.exists() else pd.DataFrame()
     if flags.empty:
         return
@@ -279,7 +279,7 @@ def _show_flags(release: Release, benchmark: Benchmark) -> None:
 def show_items(release: Release, benchmark: Benchmark) -> None:
     """Show the items with the largest contributions to each gap, if the release has the table."""
     # Earlier releases and separate reports have no such table.
-    if not (release.path / DOWNLOADS / f"{ITEMS}.parquet").exists():
+    if not release.table_path(ITEMS).exists():
         return
     table = release.table(ITEMS)
     own = table[table["benchmark"] == benchmark.name]
@@ -425,17 +425,7 @@ def _version(benchmark: Benchmark, row: Row) -> str:
 
 @dataclass(frozen=True)
 class AuditFiles:
-    """The files of an audit.
-
-    Parameters
-    ----------
-    folder : Path
-        All of its files.
-    pages : tuple of Path
-        The report, as HTML and PDF.
-    audit : Audit
-        Its tables.
-    """
+    """The files of an audit."""
 
     folder: Path
     pages: tuple[Path, ...]
@@ -470,10 +460,6 @@ def report_vignettes(
     alpha : float
         1 − confidence level.
 
-    Returns
-    -------
-    AuditFiles
-
     Raises
     ------
     InputError
@@ -498,7 +484,7 @@ def report_vignettes(
             benchmark_version=audit.benchmark_version,
             items=len(vignettes.items),
         )
-        write_measures(audit.measures, release.measures_path)
+        write_measures(audit.measures, release.table_path("measures"))
         copy_benchmarks({audited.name: audited}, folder / "benchmarks")
         made = folder / "made"
         for name, table in tables.items():
@@ -507,7 +493,7 @@ def report_vignettes(
         for kind in ("html", "pdf"):
             pages.append(made / f"audit.{kind}")
             draw_report(release, "vignettes", title=title, to=kind, target=pages[-1])
-        shutil.copy(release.measures_path, made / f"{slug(audited.name)}{MEASURES_SUFFIX}")
+        shutil.copy(release.table_path("measures"), made / f"{slug(audited.name)}{MEASURES_SUFFIX}")
         hashes = {path.name: file_sha256(path) for path in sorted(made.iterdir())}
         text = json.dumps(release.manifest | {"files": hashes}, indent=1, ensure_ascii=False)
         (made / MANIFEST).write_text(f"{text}\n", encoding="utf-8")

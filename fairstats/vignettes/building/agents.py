@@ -185,11 +185,6 @@ class Refused(ValueError):
 def read_verdict(raw: str) -> tuple[bool, str]:
     """Return whether to keep an item, and why, from a reply to ``prompts/vignettes/filter.txt``.
 
-    Raises
-    ------
-    BrokenReply, Refused
-        If it does not have the required form.
-
     Examples
     --------
     >>> read_verdict('{"decision": "exclude", "reason": "It is about pregnancy."}')
@@ -204,11 +199,6 @@ def read_verdict(raw: str) -> tuple[bool, str]:
 
 def read_text(raw: str, name: str) -> str:
     """Return the text under a name from a reply.
-
-    Raises
-    ------
-    BrokenReply, Refused
-        As `read_verdict`.
 
     Examples
     --------
@@ -260,19 +250,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Got(Generic[T]):
-    """Result of one request.
-
-    Parameters
-    ----------
-    status : {"read", "refused", "unread", "failed"}
-        Whether there is a value.
-    value : object or None
-        The requested value.
-    detail : str
-        The reason why there is no value.
-    tokens : int
-        Tokens sent and received, as far as the service counts them.
-    """
+    """Result of one request."""
 
     status: Status
     value: T | None
@@ -319,11 +297,6 @@ class Agent:
         Replies in the journal of this name are reused. A broken reply is retried with a description
         of the error, unless `once`. With `all_may_fail`, it is no error if every request fails
         permanently.
-
-        Raises
-        ------
-        Unfinished, InputError, KeyboardInterrupt
-            As in `fairstats.asking.models.Ask`.
         """
         if not prompts:
             return {}

@@ -124,11 +124,6 @@ EVERY_GROUP = "every group"
 def triggered_by_round(rounds: pd.DataFrame) -> pd.DataFrame:
     """Estimate the share of variants that move the answer as intended, after each round.
 
-    Parameters
-    ----------
-    rounds : pandas.DataFrame
-        As from `fairstats.vignettes.building.attempts.rounds_frame`: one row per attempt.
-
     Returns
     -------
     pandas.DataFrame

@@ -55,16 +55,7 @@ GROUP_PRONOUNS = MappingProxyType(
 class Ruled:
     """A vignette after the rules for neutralizing.
 
-    Parameters
-    ----------
-    text : str
-        The text after the rules.
-    changes : tuple of dict
-        ``start`` and ``end`` in the original, ``old``, ``new`` and ``why``.
-    undecided : tuple of str
-        Places where the rules would have to guess.
-    left_over : tuple of str
-        Words that still reveal a group.
+    Undecided are places where the rules would have to guess.
     """
 
     text: str

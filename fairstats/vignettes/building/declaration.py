@@ -245,14 +245,7 @@ class Build:
 
 
 def load_build(path: Path, connect: Connect) -> Build:
-    """Read a declaration, a ``.toml`` file as described in docs/building.md.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it lacks required declarations or contradicts itself; every
-        error is named.
-    """
+    """Read a declaration, a ``.toml`` file as described in docs/building.md."""
     declared = read_toml(path)
     table = parse(_Build, declared, path, example="docs/building.md")
     agents = {

@@ -88,13 +88,7 @@ class BuildFolder:
         return file_sha256(self.build.items)
 
     def check(self) -> None:
-        """Refuse a folder that is not writable or contains another build's files.
-
-        Raises
-        ------
-        InputError
-            In that case; names every difference.
-        """
+        """Refuse a folder that is not writable or contains another build's files."""
         path = path_in(self.path, BUILD)
         if not path.is_file():
             there = [name for name in FILES if (self.path / name).exists()]
@@ -312,13 +306,7 @@ class Built:
 
 
 def read_built(folder: Path) -> Built:
-    """Read the result of building a benchmark from its folder.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, or does not have the format that ``fairstats vignettes run`` writes.
-    """
+    """Read the result of building a benchmark from its folder."""
     if not (folder / BUILD).is_file():
         remedy = "give the folder written by `fairstats vignettes run`"
         raise input_error(folder, f"contains no {BUILD}", remedy)

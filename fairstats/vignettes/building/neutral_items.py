@@ -31,15 +31,8 @@ RULES = "rules"
 def filter_items(items: Sequence[Item], build: Build, agent: Agent) -> pd.DataFrame:
     """Decide which items to keep, first by rules and then by a model.
 
-    Parameters
-    ----------
-    items : sequence of Item
-        The questions.
-    build : Build
-        ``filter.ask`` sets for which items the model is queried: those that the rules leave open
-        (``doubtful``), all that they do not exclude (``all``), or none.
-    agent : Agent
-        The agent of this stage.
+    `build.filter.ask` sets for which items the model is queried: those that the rules leave open
+    (``doubtful``), all that they do not exclude (``all``), or none.
 
     Returns
     -------

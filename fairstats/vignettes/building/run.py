@@ -258,11 +258,6 @@ def read_source(path: Path) -> list[Item]:
         JSON Lines with ``item_id``, ``options``, ``answer_key``, and the text as ``question`` or as
         ``variants.original``; other fields are ignored.
 
-    Returns
-    -------
-    list of Item
-        In the order of the file; all have the same option letters as the first.
-
     Raises
     ------
     InputError

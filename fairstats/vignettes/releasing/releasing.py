@@ -42,14 +42,7 @@ CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
 class Released:
     """Result of a release.
 
-    Parameters
-    ----------
-    path : Path
-        The benchmark's file, for ``fairstats collect --benchmark``.
-    items, variants : int
-        Number of items written, and of variants of each.
-    stages : pandas.DataFrame
-        Number of items left after each stage, `fairstats.vignettes.releasing.tables.STAGE_COLUMNS`.
+    Stages are the number of items left, `fairstats.vignettes.releasing.tables.STAGE_COLUMNS`.
     """
 
     path: Path
@@ -79,10 +72,6 @@ def release_vignettes(
     unreviewed : bool
         Release every item with all variants kept by the build, without a review; title, notes and
         data card state this.
-
-    Returns
-    -------
-    Released
 
     Raises
     ------

@@ -44,14 +44,7 @@ REPLICATES = 4
 class Consensus:
     """The state of a review, and the new assignment.
 
-    Parameters
-    ----------
-    decisions : pandas.DataFrame
-        `fairstats.vignettes.review.rounds.DECISION_COLUMNS`.
-    assigned : Assigned or None
-        The next round; None if no variants have to be judged again.
-    notes : tuple of str
-        Notes to read before sending out the forms.
+    Without variants to judge again, no next round is assigned.
     """
 
     decisions: pd.DataFrame
@@ -136,10 +129,6 @@ def next_round(
         As in `assign_review`.
     dry_run : bool
         Report the state of the review, without assigning anything.
-
-    Returns
-    -------
-    Consensus
 
     Raises
     ------

@@ -34,15 +34,7 @@ EDIT_COLUMNS = (*KEY, "text", "editor", "why")
 
 @dataclass(frozen=True)
 class TakenIn:
-    """Result of an import.
-
-    Parameters
-    ----------
-    paths : tuple of Path
-        The files written.
-    notes : tuple of str
-        Missing judgements, and results of the rules for edited texts.
-    """
+    """Result of an import."""
 
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
@@ -64,10 +56,6 @@ def import_review(
         Exports of forms and filled sheets, or folders of them; include all files of this round.
     edits : path, optional
         CSV with `EDIT_COLUMNS`, one row per variant with a rewritten text.
-
-    Returns
-    -------
-    TakenIn
 
     Raises
     ------

@@ -36,17 +36,7 @@ _IN_CAPITALS = frozenset({"MEN", "SIR", "LAD", "MUM", "MOM", "SON", "SONS"})
 
 @dataclass(frozen=True)
 class Found:
-    """A word that reveals an attribute.
-
-    Parameters
-    ----------
-    start, end : int
-        Its position in the text.
-    word : str
-        As written.
-    attribute : str
-        The attribute: ``sex``, ``race``, ``occupation`` ...
-    """
+    """A word that reveals an attribute, as written, with its position in the text."""
 
     start: int
     end: int

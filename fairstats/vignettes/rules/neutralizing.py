@@ -48,17 +48,8 @@ class Neutralized:
 def neutralize(text: str, *, attributes: Collection[str] | None = None) -> Neutralized:
     """Remove demographic words and gendered pronouns from a vignette.
 
-    Parameters
-    ----------
-    text : str
-        A vignette with its question.
-    attributes : collection of str, optional
-        The attributes in ``data/vignettes/demographic_words.toml`` with words to remove; by default
-        all. Pronouns are words of ``sex``.
-
-    Returns
-    -------
-    Neutralized
+    `attributes` are those in ``data/vignettes/demographic_words.toml`` with words to remove, by
+    default all. Pronouns are words of ``sex``.
 
     Notes
     -----

@@ -75,15 +75,7 @@ _SEVERAL = re.compile(
 
 @dataclass(frozen=True)
 class Mention:
-    """The position for a descriptor of the patient.
-
-    Parameters
-    ----------
-    start : int
-        The position in the text just before the noun, or before the other words of its age.
-    age : float or None
-        The patient's age in years, if mentioned.
-    """
+    """The position for a descriptor of the patient, before the noun or the words of the age."""
 
     start: int
     age: float | None
@@ -233,13 +225,7 @@ _FIRST_PARENT = {
 
 
 class Referents:
-    """The persons mentioned in one text.
-
-    Parameters
-    ----------
-    text : str
-        A vignette.
-    """
+    """The persons mentioned in one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text

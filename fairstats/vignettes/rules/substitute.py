@@ -61,13 +61,7 @@ class Groups:
 
 
 def load_groups(path: Path) -> Groups:
-    """Read a declaration of groups as in ``data/substitutions/cpv.toml``.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it lacks required declarations or contradicts itself.
-    """
+    """Read a declaration of groups as in ``data/substitutions/cpv.toml``."""
     tables = parse(_Groups, read_toml(path), path, example=_EXAMPLE).attributes
     problems = [
         Problem(str(path), message, remedy, column=f"attributes.{where}")
@@ -177,17 +171,7 @@ def _faults(tables: Mapping[str, _Attribute]) -> Iterator[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Substituted:
-    """The result of a substitution.
-
-    Parameters
-    ----------
-    path : Path
-        The benchmark's file, for ``fairstats collect --benchmark``.
-    items, variants : int
-        Number of items written, and of variants of each.
-    left_out : pandas.DataFrame
-        ``item_id`` and ``reason`` of each item that was left out.
-    """
+    """The result of a substitution."""
 
     path: Path
     items: int
@@ -214,10 +198,6 @@ def substitute(
     keep_sex_specific : bool
         Whether to keep items on sex-specific conditions, which are left out if the groups require
         it.
-
-    Returns
-    -------
-    Substituted
 
     Raises
     ------

@@ -63,15 +63,7 @@ class ClinicalContent:
 
 @dataclass(frozen=True)
 class ContentProblem:
-    """One error of a variant.
-
-    Attributes
-    ----------
-    kind : str
-        One of `PROBLEM_KINDS`.
-    detail : str
-        The lost or new content; words of the text, as written.
-    """
+    """One error of a variant, one of `PROBLEM_KINDS`, with words of the texts."""
 
     kind: str
     detail: str

@@ -160,17 +160,7 @@ _BREAKS = frozenset(";:.")
 
 @dataclass(frozen=True)
 class Finding:
-    """A content word of a vignette.
-
-    Attributes
-    ----------
-    stem : str
-        The common part of its forms.
-    text : str
-        As first written.
-    affirmed, negated : bool
-        Whether it occurs as present, and whether as absent; both are possible.
-    """
+    """A content word of a vignette; it can be both affirmed and negated."""
 
     stem: str
     text: str
