@@ -323,7 +323,7 @@ def _long(
         rest = _rest(names, found, groups)
         found["item_id"] = _item_column(table, rest, source, by=None)
     left_out = _rest(names, found, groups)
-    snapshots = [name for name in (given.get("snapshot"),) if name in table]
+    snapshots = [name for name in (given.get("snapshot", ""),) if name in table]
     apart = _telling_apart(table, found | {**given}, [*left_out, *snapshots])
     for name in snapshots:
         if name in apart:
