@@ -40,6 +40,7 @@ from fairstats_collectors.mapping_files import (
     field_names,
     plain_number,
     read_mapping,
+    value_at,
 )
 
 _SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
@@ -109,15 +110,19 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     """Return the columns that the mapping fills, and the other fields under their names."""
     refuse(Guards(mapped).read(path, kept, Limits(path)))
     rows = []
+    problems: list[Problem] = []
     for record in kept:
         wrong: _Wrong = []
         filled = {column: _value(record, column, mapped, wrong) for column in ANSWERS.columns}
+        named = [one for one in wrong if one[0] in mapped.columns]
+        problems += _problems(path, record, named)
         scalars = {name: v for name, v in record.fields.items() if type(v) in _SCALARS}
         row: dict[str, Any] = {name: plain_number(value) for name, value in scalars.items()}
         row |= {name: v for name, v in filled.items() if v is not ABSENT}
         if row.get("answer") is None and "answer_raw" in row:
             row["answer"] = row["answer_raw"]
         rows.append(row)
+    refuse(problems)
     # Problems found later name the rows of the file.
     return pd.DataFrame(rows, index=[record.row for record in kept], dtype=object)
 
@@ -213,10 +218,7 @@ def _file_answers(
         row, wrong = _row(record, mapped)
         limits.keep(row)
         rows.append(row)
-        for column, value, message, remedy in wrong:
-            where = named_column(record, column)
-            place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
-            problems.append(Problem(record.path or str(path), message, remedy, **place))
+        problems += _problems(path, record, wrong)
     refuse(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
     try:
@@ -229,6 +231,13 @@ def _file_answers(
         raise InputError([_in_file(one, kept) for one in error.problems]) from None
     guards.check(kept, checked)
     return checked
+
+
+def _problems(path: Path, record: Record, wrong: _Wrong) -> Iterator[Problem]:
+    for column, value, message, remedy in wrong:
+        where = named_column(record, column)
+        place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
+        yield Problem(record.path or str(path), message, remedy, **place)
 
 
 def _in_file(problem: Problem, kept: Sequence[Record]) -> Problem:
@@ -327,13 +336,18 @@ def _untold(
 def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if column in mapped.constants:
         return mapped.constants[column]
-    value = mapped.value(record.fields, column)
+    value, path = mapped.value(record.fields, column), mapped.columns.get(column, "")
     if column in mapped.columns and value is ABSENT and column in ANSWERS.columns:
         # JSON leaves out unknown values.
         if ANSWERS.columns[column].nullable:
             return None
-        path, remedy = mapped.columns[column], f"use {field_names(record.fields)}"
+        remedy = f"use {field_names(record.fields)}"
         wrong.append((column, None, f"there is no field {path!r}", remedy))
+    if value is None and "+" in path and column != OPTIONS and not ANSWERS.columns[column].nullable:
+        blank = [one for one in path.split("+") if value_at(record.fields, one.strip()) is None]
+        message = f"is made of {path}, and {' and '.join(blank) or 'it'} is empty"
+        wrong.append((column, None, message, f"fill it in, or use {from_field(column)}"))
+        return ABSENT
     if value is ABSENT or value is None or column == OPTIONS:
         return value
     if not isinstance(value, (str, int, float)):
@@ -347,13 +361,14 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     meant = mapped.values.get(column, {}).get(str(value))
     if meant is not None:
         return meant or None
-    if column in ("answer", "answer_raw", "answer_key", "cluster") and type(value) is float:
+    # Item 7 of a JSON file is the benchmark's item "7", and version 4.1 is "4.1"; a truth value is
+    # not a name.
+    is_name = ANSWERS.columns[column].dtype == "str"
+    if is_name and type(value) is float:
         value = plain_number(value)
     if column == "answer_key":
         return mapped.benchmark.named(str(value)) or str(value)
-    # Item 7 of a JSON file is the benchmark's item "7"; a truth value is not a name.
-    is_name = ANSWERS.columns[column].dtype == "str"
-    if is_name and isinstance(value, (bool, float)):
+    if is_name and isinstance(value, bool):
         remedy = f"write it as text, or use {keyword('values')}"
         wrong.append((column, str(value), "is not text", remedy))
         return ABSENT

@@ -39,6 +39,8 @@ COMMENTS_SUFFIX = ".comments.csv"
 _MOST_ROWS = 100
 #: The word for the shipped answers, wherever files are named and none has this name.
 EXAMPLE = "example"
+#: In the folder of a release, the file of answers, or the folder of their parts.
+_RELEASED = "downloads/answers"
 #: Suffixes of files in a folder of answers that are no answers.
 NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
@@ -359,7 +361,8 @@ def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Proble
 def answer_files(source: Paths) -> list[Path]:
     """Return the answer files in `source`, with folders expanded, in a stable order.
 
-    The word ``example`` is the shipped answers, unless there is a file or folder of this name.
+    The word ``example`` is the shipped answers, unless there is a file or folder of this name. The
+    folder of a release means its answers.
     """
     paths = each_path(source)
     files: list[Path] = []
@@ -371,6 +374,12 @@ def answer_files(source: Paths) -> list[Path]:
         if path.is_dir():
             with collected(problems):
                 inside = [p for p in _inside(path, SUFFIXES) if not p.name.endswith(NO_ANSWERS)]
+                if (path / "manifest.json").is_file():
+                    # The other tables of a release are no answers.
+                    inside = [p for p in inside if str(p).startswith(str(path / _RELEASED))]
+                elif releases := sorted(path.glob("v/*/manifest.json")):
+                    remedy = f"give the folder of one, e.g. {releases[-1].parent}"
+                    raise input_error(path, "is a site of releases", remedy)
                 files.extend(inside)
                 if not inside:
                     remedy = f"give a folder with {known} files"

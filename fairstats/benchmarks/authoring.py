@@ -45,6 +45,8 @@ DECIDE = "DECIDE"
 #: Whole numbers within fewer are levels, more are scores. More words are replies.
 MOST_LEVELS = 8
 MOST_WORDS = 12
+#: Of so many answers, an option that only one of them is may be a mistake.
+_MANY = 100
 #: A word for a refusal, such as "declined", that is more frequent is an option.
 MOST_REFUSED = 0.1
 # Of more groups in several spellings, the columns are named instead.
@@ -181,6 +183,7 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
             f"\n{DECIDE}: {first_of(sentences)} is an option; if it is a refusal, remove it, and"
         )
         note += "\nimport it with --values 'status:TEXT=refused'."
+    note += "".join(_rare_in(answers, texts))
     if len(texts) == 1:
         message = f"has only one answer, {texts[0]!r}, so no kind can be proposed"
         remedy = "give answers of more items or models, or write the file by hand"
@@ -188,14 +191,14 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
     about = f"{DECIDE}: what an answer is. {_KIND_WORDS}"
     letters = bool(texts) and all(re.fullmatch("[A-Z]", text) for text in texts)
     if letters and keyed and ("A" in texts or max(texts) <= _LAST_LETTER):
-        return _Kind("choice", (_letter_options(texts),))
+        return _Kind("choice", (_letter_options(texts, note),))
     numbers = sorted({float(text) for text in texts if is_number(text)})
     whole = all(number.is_integer() for number in numbers)
     if texts and len(numbers) == len(texts):
         if len(numbers) == 2 and not keyed:
             return _decision(texts, about, note)
         if whole and len(numbers) > 1 and numbers[-1] - numbers[0] < MOST_LEVELS:
-            return _level(numbers, about)
+            return _level(numbers, about, note)
         low, high = (int(end) if end.is_integer() else end for end in (numbers[0], numbers[-1]))
         entries = (
             (about, {"kind": "score"}),
@@ -258,6 +261,21 @@ def _options_in(answers: pd.DataFrame) -> dict[str, str]:
     return _spellings(of_keys.add(found, fill_value=0))
 
 
+def _rare_in(answers: pd.DataFrame, texts: Iterable[str]) -> Iterator[str]:
+    """Return a comment on each option that is a single answer of many, and no key."""
+    given = answers["answer"].dropna().map(_read)
+    keys = set(answers["answer_key"].dropna().map(_read)) if _has_some_keys(answers) else set()
+    counts = given.value_counts()
+    for text in texts:
+        if counts.get(_read(text)) == 1 and _read(text) not in keys and len(given) >= _MANY:
+            row = answers.loc[given.index[given == _read(text)][0]]
+            yield (
+                f"\n{DECIDE}: {text!r} is only one of {len(given):,} answers (item "
+                f"{row['item_id']}, {row['group']}).\nIf it is a mistake, correct it, and remove "
+                "the option."
+            )
+
+
 def _is_absent(text: str) -> bool:
     return is_no_answer(text) and not is_refusal(text)
 
@@ -300,14 +318,14 @@ def _as_stored(text: str) -> str:
     return f"{float(text):.15g}" if is_number(text) else text
 
 
-def _letter_options(texts: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _letter_options(texts: Sequence[str], note: str) -> tuple[str, dict[str, Any]]:
     last = max(texts)
     options = [chr(code) for code in range(ord("A"), ord(last) + 1)]
     unseen = [letter for letter in options if letter not in texts]
     about = f"The option letters, up to {last}, the last one in the answers and keys."
     if unseen:
         about += f" Not in any answer or key: {', '.join(unseen)}."
-    return about, {"options": options}
+    return about + note, {"options": options}
 
 
 def _decision(texts: Sequence[str], about: str, note: str) -> _Kind:
@@ -326,10 +344,10 @@ _GOOD = re.compile("(?i)(?:yes|true|1|accept|approve|hire|grant|recommend|admit|
 _BAD = re.compile("(?i)(?:no|false|0|reject|den[iy]|decline|refuse|withhold|exclude|fail)")
 
 
-def _level(numbers: Sequence[float], about: str) -> _Kind:
+def _level(numbers: Sequence[float], about: str, note: str) -> _Kind:
     options = list(range(int(numbers[0]), int(numbers[-1]) + 1))
     unseen = [str(option) for option in options if option not in numbers]
-    note = f" Not in any answer or key: {', '.join(unseen)}." if unseen else ""
+    note = (f" Not in any answer or key: {', '.join(unseen)}." if unseen else "") + note
     entries = (
         (about, {"kind": "level"}),
         (f"{DECIDE}: the levels in order; add those at the ends.{note}", {"options": options}),

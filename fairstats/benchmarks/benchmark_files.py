@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.problems import InputError, input_error, wrong
+from fairstats._lib.problems import InputError, Problem, refuse, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, load_benchmark
@@ -122,12 +122,13 @@ def write_benchmark(
                 load_items(benchmark)
         except InputError as error:
             raise InputError([replace(p, path=str(source)) for p in error.problems]) from None
-    for name, text in contents.items():
-        path = folder / name
-        # Never change items that may already have been used in prompts.
-        if path.exists() and path.read_bytes() != text.encode():
-            remedy = "choose another folder or name, or remove the file"
-            raise input_error(path, "already exists with different content", remedy)
+    message, remedy = "already exists with different content", "remove it, or choose another name"
+    # Never change items that may already have been used in prompts.
+    refuse(
+        Problem(str(folder / name), message, remedy)
+        for name, text in contents.items()
+        if (folder / name).exists() and (folder / name).read_bytes() != text.encode()
+    )
     with ExitStack() as written:
         # The files replace earlier ones in the order opposite to this: the declaration last.
         for name in reversed(list(contents)):

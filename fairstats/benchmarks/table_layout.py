@@ -315,6 +315,13 @@ def _long(
         rest = _rest(names, found, groups)
         found["item_id"] = _item_column(table, rest, source, by=None)
     left_out = _rest(names, found, groups)
+    snapshots = [name for name in (given.get("snapshot", ""),) if name in table]
+    apart = _telling_apart(table, found | {**given}, [*left_out, *snapshots])
+    for name in snapshots:
+        if name in apart:
+            # Import would refuse them, as a snapshot names no model.
+            message, _, remedy = apart[name].partition(": ")
+            raise input_error(source, message, remedy, column=name)
     models = "model" in found or "model" in given
     order = [name for name in ("item_id", *_NAMES, "answer_raw") if name in found]
     return Layout(
@@ -322,7 +329,7 @@ def _long(
         attribute=_attribute(groups),
         crossed=_parts(groups),
         models=models,
-        left_out=_contents(table, left_out) | _telling_apart(table, found | {**given}, left_out),
+        left_out=_contents(table, left_out) | apart,
     )
 
 

@@ -226,13 +226,13 @@ def compare(
 
 
 def _is_released(path: Path) -> bool:
-    """Return whether answers are shipped, or from the folder of a release."""
+    """Return whether answers are shipped, or in the folder of a release."""
     from fairstats.answers.files import EXAMPLE
     from fairstats.release.contents import MANIFEST
 
     if not path.exists():
         return str(path) == EXAMPLE
-    return any((folder / MANIFEST).is_file() for folder in (path, path.parent))
+    return any((folder / MANIFEST).is_file() for folder in (path, *path.parents))
 
 
 @commands.command()

@@ -194,6 +194,7 @@ def _print_layout(layout: Layout, answers: pd.DataFrame, cluster: str | None) ->
 
 _WEIGHTY = re.compile(
     r"(?:kind|options|favourable|limits|higher|missing|equivalence_margin|cluster|control) ="
+    r"|# DECIDE: .* is only one of"
 )
 
 

@@ -34,7 +34,7 @@ from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
 from fairstats.estimates.tested_pairs import pairs_of
-from fairstats.inference.verdict import EQUIVALENT, with_room
+from fairstats.inference.verdict import EQUIVALENT, rare_share, with_room
 from fairstats.metrics.accuracy_ratio import ratio_of
 from fairstats.metrics.metric import (
     ROOM,
@@ -67,8 +67,8 @@ _UNLISTED = (
     "the benchmark does not list its items, so left out or copied ones are not found; add "
     "keys_file, which `fairstats benchmark init` writes"
 )
-#: Columns of the figures of a pair.
-FIGURES = ("estimate", "ci_low", "ci_high", "lowest", "highest")
+#: Figures of a pair; the limits ``bare_low`` and ``bare_high`` leave no room for rare units.
+FIGURES = ("estimate", "bare_low", "bare_high", "ci_low", "ci_high", "lowest", "highest")
 _UNKNOWN = dict.fromkeys(FIGURES, math.nan) | {"has_room": False}
 
 
@@ -338,7 +338,13 @@ def _needed(
     if len(outcomes.grid.cluster):
         noun = outcomes.benchmark.words.clusters
         items = int(outcomes.units_with_pairs[place])
-    needed = math.ceil(items * (abs(reached - estimate) / gap) ** 2)
+    bare = abs(row["bare_high" if check.is_largest else "bare_low"] - estimate)
+    times = (bare / gap) ** 2
+    if abs(reached - estimate) > bare:
+        # Room for rare units shrinks with their number, and an interval with its root.
+        share = float(rare_share(judged.parts[0].units[place], 2 * judged.alpha))
+        times = max(times, (abs(reached - estimate) / gap - share) / (1 - share))
+    needed = math.ceil(items * times)
     return (
         f"the interval reaches {check.shown(reached, unit=True)}; at this figure it needs at most "
         f"about {needed:,} {noun}"
@@ -360,7 +366,8 @@ def _figures(
         metric = None
     # A limit below which a difference of means must be is a margin, whatever it is called.
     if check.judged:
-        columns = _columns(check, judged.outer.estimate, judged.inner, judged.widened(judged.inner))
+        outer = judged.widened(judged.inner)
+        columns = _columns(check, judged.outer.estimate, judged.bare, judged.inner, outer)
     elif isinstance(metric, PairMetric):
         own = pairs_of(outcomes, counting, level_, pairs.tests)
         # Items that were not asked count as missing.
@@ -395,18 +402,19 @@ def _extreme_columns(
     check: Check, metric: PairMetric | NumberMetric, own: Pairs | Numbers, extremes: Iterable[Any]
 ) -> dict[str, FloatArray]:
     """Return `FIGURES` of a metric of pairs, from its own answers and each extreme completion."""
-    low, high, estimate = _limits_of(metric, own)
-    lowest, highest = low, high
+    estimate, *inner = _limits_of(metric, own)
+    _, *bare = _limits_of(metric, replace(own, room=False))
+    lowest, highest = inner
     for one in extremes:
-        other_low, other_high, _ = _limits_of(metric, one)
+        _, other_low, other_high = _limits_of(metric, one)
         lowest, highest = np.fmin(lowest, other_low), np.fmax(highest, other_high)
-    return _columns(check, estimate, (low, high), (lowest, highest))
+    return _columns(check, estimate, bare, inner, (lowest, highest))
 
 
 def _limits_of(
     metric: PairMetric | NumberMetric, own: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the limits of a metric's interval, and the estimate; NaN for an interval it lacks."""
+    """Return a metric's estimate and the limits of its interval; NaN for an interval it lacks."""
     # A ratio has no ends, but its groups' rates have.
     found = ratio_of(own, own.units) if metric.name in _RATIOS else metric.compute(own)
     row = found.to_row() if isinstance(found, Estimate) else found
@@ -418,16 +426,17 @@ def _limits_of(
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
     room: dict[str, Any] = {"units": own.units, "ends": metric.ends, "alpha": own.alpha}
-    return *with_room(estimate, low, high, **room), estimate
+    return estimate, *with_room(estimate, low, high, **room)
 
 
 def _columns(
     check: Check,
     estimate: FloatArray,
-    inner: tuple[FloatArray, FloatArray],
-    outer: tuple[FloatArray, FloatArray],
+    *intervals: Sequence[FloatArray],
 ) -> dict[str, FloatArray]:
-    found = (check.turned(estimate, estimate)[0], *check.turned(*inner), *check.turned(*outer))
+    found = [check.turned(estimate, estimate)[0]]
+    for low, high in intervals:
+        found += check.turned(low, high)
     return dict(zip(FIGURES, found, strict=True))
 
 
@@ -460,7 +469,8 @@ def _published(
     inner = with_room(estimate, low, high, units=least, ends=ends, alpha=2 * judged.alpha)
     outer = np.where(is_open, np.nan, inner[0]), np.where(is_open, np.nan, inner[1])
     has_room = np.isfinite(least) & bool(ends)
-    rows = pd.DataFrame(_columns(check, estimate, inner, outer) | {"has_room": has_room})
+    columns = _columns(check, estimate, (low, high), inner, outer)
+    rows = pd.DataFrame(columns | {"has_room": has_room})
     return dict(zip(keys, rows.to_dict("records"), strict=True))
 
 

@@ -194,16 +194,22 @@ class Judgements:
     def inner(self) -> tuple[FloatArray, FloatArray]:
         """Return the limits of the 1 − 2 alpha intervals, for equivalence."""
         alpha, wide = 2 * self.alpha, []
-        for part, own in zip(self.parts, self._plain, strict=True):
+        for part, own in zip(self.parts, self._bare, strict=True):
             span = part.outcomes.benchmark.span
             wide.append(roomy(own, part.units, (-span, span), alpha))
         found = self._joined(wide, alpha)
         return found.ci_low, found.ci_high
 
     @cached_property
-    def _plain(self) -> list[Estimate]:
+    def _bare(self) -> list[Estimate]:
         """Return the differences of each benchmark with 1 − 2 alpha intervals."""
         return [one.difference(2 * self.alpha) for one in self.tested]
+
+    @cached_property
+    def bare(self) -> tuple[FloatArray, FloatArray]:
+        """Return `inner` without room for rare units."""
+        found = self._joined(self._bare, 2 * self.alpha)
+        return found.ci_low, found.ci_high
 
     def p_values(self, test: McNemarMethod = "midp") -> FloatArray:
         """Return every pair's p-value by this test; clustered pairs have no χ², but their mid-p.
@@ -382,8 +388,8 @@ class Judgements:
         kinds = [part.outcomes.benchmark.kind for part in self.parts for _ in part.outcomes.unit]
         for place in np.flatnonzero(self.judged & guesses):
             reasons[place] = f"not called equivalent: {self.guessing[place]}"
-        plain = self._joined(self._plain, 2 * self.alpha)
-        missed = (plain.ci_low > -self.margin) & (plain.ci_high < self.margin)
+        bare_low, bare_high = self.bare
+        missed = (bare_low > -self.margin) & (bare_high < self.margin)
         missed &= (found == INCONCLUSIVE) & ~guesses
         reasons[self.judged & missed] = _MISSED
         for place in np.flatnonzero(self.judged & could_change):

@@ -71,6 +71,8 @@ class Pairs(Once):
         clustered.
     tests : ndarray of int
         The number of tests over which each pair's p-value is adjusted.
+    room : bool
+        Whether intervals leave room for rare units.
     """
 
     outcomes: Outcomes
@@ -78,6 +80,7 @@ class Pairs(Once):
     alpha: float
     effects: Mapping[str, FloatArray]
     tests: IntArray
+    room: bool = True
 
     @cached_property
     def paired(self) -> PolicyCounts:
@@ -92,8 +95,9 @@ class Pairs(Once):
 
     @cached_property
     def units(self) -> FloatArray:
-        """Return the number of units of each pair, if all had the same size; ∞ if not clustered."""
-        return in_clusters(self.outcomes, ~INCOMPLETE)
+        """Return the number of units of each pair, if all had the same size; ∞ without room."""
+        units = in_clusters(self.outcomes, ~INCOMPLETE)
+        return units if self.room else np.full_like(units, np.inf)
 
     @cached_property
     def repeated_units(self) -> FloatArray:
@@ -129,6 +133,8 @@ class Numbers(Once):
     fill : (float, float), optional
         What missing answers of each group count as, also those to items that were not asked,
         instead of the policy's.
+    room : bool
+        As of `Pairs`.
     """
 
     outcomes: Outcomes
@@ -136,6 +142,7 @@ class Numbers(Once):
     alpha: float
     tests: IntArray
     fill: tuple[float, float] | None = None
+    room: bool = True
 
     @cached_property
     def sums(self) -> list[UnitSums]:
@@ -148,8 +155,9 @@ class Numbers(Once):
 
     @cached_property
     def units(self) -> FloatArray:
-        """Return the number of units of each pair, if all had the same size."""
-        return sizes_of(self.sums)
+        """Return the number of units of each pair, if all had the same size; ∞ without room."""
+        units = sizes_of(self.sums)
+        return units if self.room else np.full_like(units, np.inf)
 
     @cached_property
     def moves(self) -> dict[str, IntArray]:

@@ -500,6 +500,18 @@ def test_a_path_that_cannot_be_read_is_named(name, message, tmp_path):
     assert (problem.path, problem.message) == (str(tmp_path / name), message)
 
 
+@pytest.mark.parametrize("name", ["answers.parquet", "answers/part-0.parquet"])
+def test_folder_of_a_release_means_its_answers(name, tmp_path):
+    release = tmp_path / "site" / "v" / "1"
+    path = write_answers(rows({}), release / "downloads" / name)
+    (release / "manifest.json").write_text("{}")
+    (release / "downloads" / "ranks.csv").write_text("model,rank\nm,1\n")
+    assert answer_files(release) == [path]
+    assert len(read_answers(release)) == 1
+    (problem,) = problems_of(lambda: answer_files(tmp_path / "site"))
+    assert str(release) in problem.remedy
+
+
 def test_folder_without_answers_and_missing_path_are_faults(tmp_path):
     assert "no answer file" in problems_of(lambda: read_answers(tmp_path))[0].message
     assert problems_of(lambda: read_answers([]))[0].message == "no files to read"

@@ -170,6 +170,24 @@ def test_sentence_among_the_options_is_named_as_a_possible_refusal(answers):
     assert '# DECIDE: "I\'d rather not say." is an option; if it is a refusal, remove it' in text
 
 
+@pytest.mark.parametrize(("usual", "odd"), [("12345", "6"), (["yes", "no"], "yse")])
+def test_option_of_a_single_row_is_asked_about(usual, odd, tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    rows = [f"i{n},{g},{usual[n % len(usual)]}" for n in range(60) for g in ("low", "high")]
+    rows[71] = f"i35,high,{odd}"
+    path.write_text("\n".join(["item_id,group,answer", *rows]))
+    done = run("benchmark", "init", path, "--out", toml)
+    assert f"DECIDE: '{odd}' is only one of 120 answers (item i35, high)" in done.output
+    assert f"DECIDE: '{odd}'" in toml.read_text()
+    # Twice, it is an option.
+    for written in tmp_path.glob("mine.*"):
+        written.unlink()
+    path.write_text(
+        "\n".join(["item_id,group,answer", *rows, f"i60,low,{odd}", f"i60,high,{usual[0]}"])
+    )
+    assert "is only one of" not in run("benchmark", "init", path, "--out", toml).output
+
+
 def test_control_characters_in_a_table_are_refused_with_row_and_value(answers, tmp_path):
     path = tmp_path / "answers.csv"
     answers(("a\nb", "c\x1b[2J")).to_csv(path, index=False)
@@ -189,6 +207,12 @@ def test_init_keeps_a_file_that_was_edited(answers, tmp_path):
     done = run("benchmark", "init", path, "--out", toml)
     assert (done.exit_code, toml.read_text()) == (1, edited)
     assert "already exists with different content" in done.output
+    # Of other items, all files to remove are named at once.
+    frame = answers(("a", "b"))
+    frame.assign(item_id=frame["item_id"] + "x").to_parquet(path)
+    done = run("benchmark", "init", path, "--out", toml)
+    for name in ("mine.toml", "mine.keys.jsonl"):
+        assert f"{tmp_path / name}: already exists" in done.output
 
 
 def test_check_lists_every_problem_with_line_and_value(answers, tmp_path):

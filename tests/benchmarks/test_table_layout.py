@@ -394,9 +394,36 @@ def test_column_that_tells_repeated_rows_apart_is_named():
     assert "--map sample=Version" in said
     for columns in ({"model": "model+Version"}, {"sample": "Version"}):
         assert "Version" not in recognise_layout(table, columns=columns).left_out
+    # A snapshot names no model, so `import` would refuse the rows as duplicates.
+    with pytest.raises(fairstats.InputError, match=r"Version: .*--map model=model\+Version"):
+        recognise_layout(table, columns={"snapshot": "Version"})
+    once = table.assign(model="m" + table["Version"])
+    assert recognise_layout(once, columns={"snapshot": "Version"}).columns["item_id"] == "case"
     # A row that is there twice is no other version, whatever its number.
     twice = pd.concat([table[table["Version"] == "1"]] * 2, ignore_index=True)
     assert "--map" not in str(recognise_layout(twice.assign(row=range(20)), columns={}).left_out)
+
+
+def test_value_that_import_refuses_is_refused_before_a_file_is_proposed(tmp_path):
+    rows = [
+        {
+            "case": f"c{n}",
+            "group": group,
+            "model": "m",
+            "Version": None if n else "1",
+            "answer": "A",
+        }
+        for n in range(5)
+        for group in ("white", "black")
+    ]
+    path = tmp_path / "a.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    done = run(
+        "benchmark", "init", path, "--map", "model=model+Version", "--out", tmp_path / "a.toml"
+    )
+    assert done.exit_code == 1
+    assert "is made of model+Version, and Version is empty" in done.output
+    assert [one.name for one in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_column_that_is_proposed_as_the_cluster_is_not_called_unused(tmp_path):

@@ -226,6 +226,15 @@ def test_joined_field_that_is_missing_is_named(field, levels, table):
         import_table(table(LONG, "a.csv"), benchmark=levels, columns=columns)
 
 
+def test_blank_part_of_joined_fields_is_named_with_its_row(levels, table):
+    content = LONG.replace("Black,Men", ",Men")
+    with pytest.raises(InputError) as raised:
+        import_table(table(content, "a.csv"), benchmark=levels, columns=MAPPED)
+    (problem,) = raised.value.problems
+    assert (problem.row, problem.column) == (3, "group")
+    assert "Race+Sex, and Race is empty" in problem.message
+
+
 def test_field_with_a_plus_in_its_name_is_that_field(decisions, table):
     path = table([{"a+b": "i7", "a": 1, "b": 2, "answer": "no"} | ROW])
     answers = import_table(path, benchmark=decisions, columns={"item_id": "a+b"})

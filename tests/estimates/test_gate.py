@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -188,6 +189,50 @@ def test_many_samples_of_few_items_do_not_show_that_no_item_differs(check, fair,
             for name, own in limit.items()}  # fmt: skip
     found = check(table, Limits(**wide), benchmark=small)
     assert results(found) == ["pass"], gate_lines(found, [small])
+
+
+def copied(benchmark, answers, times):
+    """Return a benchmark of so many copies of each item, and the same answers to them."""
+    names = {item: [f"{item}-{i}" for i in range(times)] for item in benchmark.answer_keys}
+    keys = {name: benchmark.answer_keys[item] for item, own in names.items() for name in own}
+    table = answers.assign(item_id=answers["item_id"].map(names)).explode("item_id")
+    if "cluster" in table:
+        table["cluster"] += table["item_id"].str.rpartition("-")[2]
+    return replace(benchmark, answer_keys=keys), table.reset_index(drop=True)
+
+
+@pytest.mark.parametrize("by", ["cluster", "sample"])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"largest": {"ad": 0.03}},
+        {"smallest": {"cfr": 0.97}},
+        {"smallest": {"accuracy_ratio": 0.96}},
+    ],
+)
+def test_needed_number_of_units_is_enough_and_not_far_too_large(check, fair, benchmark, limit, by):
+    if by == "cluster":
+        small, units = replace(benchmark, cluster="cluster"), 40
+        number = fair["item_id"].str[5:].astype(int)
+        few = fair.assign(cluster="c" + (number % units).astype(str))
+    else:
+        keys = dict(list(benchmark.answer_keys.items())[4:64])
+        small, units = replace(benchmark, answer_keys=keys), len(keys)
+        once = fair[fair["item_id"].isin(keys)]
+        few = pd.concat([once.assign(sample=sample) for sample in range(3)])
+        changed = few["sample"].eq(1) & few["item_id"].eq("item-30")
+        few["answer"] = few["answer"].mask(changed & few["group"].eq("black"), "D")
+
+    def run(times):
+        own, table = copied(small, few, times)
+        return check(table, Limits(**limit), benchmark=own, attributes=["race"])
+
+    one = run(1)
+    assert results(one) == ["cannot tell"]
+    said = one["reason"].str.extract(r"at most about ([\d,]+) (?:clusters|items)$")[0].item()
+    needed = int(said.replace(",", "")) / units
+    assert results(run(math.ceil(needed))) == ["pass"]
+    assert results(run(math.floor(needed / 1.6))) == ["cannot tell"]
 
 
 REFUSED = {

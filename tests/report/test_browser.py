@@ -256,6 +256,13 @@ def test_page_fits_a_narrow_screen(visit, page):
     )
     assert cut == []
     assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    # A shadow at their edge shows that they scroll.
+    bare = tab.evaluate(
+        """() => [...document.querySelectorAll(".table-wrap, .plot.wide")].filter(e =>
+          e.scrollWidth > e.clientWidth + 1
+          && getComputedStyle(e).backgroundImage === "none").map(e => e.outerHTML.slice(0, 90))"""
+    )
+    assert bare == []
 
 
 @pytest.mark.parametrize("page", PAGES)

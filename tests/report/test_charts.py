@@ -32,6 +32,14 @@ def shown(axis, value: float) -> float:
     return float(axis.at(value)[:-1])
 
 
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("values", [(0.31, 0.33), (41.2, 43.9), (-0.02, 0.04), (7.1, 22.4)])
+def test_axis_has_ticks_that_show_its_scale(values, signed):
+    ticks = axis_over(values, key="", label="", note="", signed=signed).ticks
+    assert 2 <= len(ticks) <= 6
+    assert len({f"{tick:g}" for tick in ticks}) == len(ticks)
+
+
 def test_axis_has_room_for_its_labels():
     labels = [(30.0, "+30.0"), (-14.1, "−14.1 to +11.8")]
     before = [(-20.0, "−20.0")]

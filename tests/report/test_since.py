@@ -197,6 +197,10 @@ def test_changed_verdict_is_written_with_its_reason():
     text = "disparity → inconclusive (why)"
     assert verdict_text(row, load_benchmark("demo")) == f"Race: White − Black: {text}"
     assert verdict_text(row | {"verdict_reason": None}, None).startswith("white − black: disp")
+    pooled = row | {"attribute": "pooled", "group_a": "first", "group_b": "second"}
+    assert verdict_text(pooled, load_benchmark("fairmedqa")).startswith(
+        "All attributes: privileged − unprivileged: disp"
+    )
 
 
 def changed(model: str, change: str, *verdicts: str, **facts: object) -> SetChange:

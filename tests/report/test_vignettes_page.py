@@ -20,7 +20,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.page_output import collected
 from fairstats.report.tables import labels_of
-from fairstats.report.vignettes.page import report_vignettes, show_vignettes
+from fairstats.report.vignettes.page import _selection, report_vignettes, show_vignettes
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import region_names
@@ -54,6 +54,21 @@ def audit(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(audit):
     return (audit.folder / "audit.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("p", "shown"), [(0.03, "p-value: 0.030"), (1.0, "signs of one.")])
+def test_smallest_p_value_of_selection_is_named_only_if_it_says_something(p, shown):
+    row = {"benchmark_version": "1", "model": "m", "strategy": "plain", "attribute": "race"}
+    row |= {
+        "group_a": "white",
+        "group_b": "black",
+        "note": "",
+        "quantity": "",
+        "p_value": p,
+        "estimate": 0.0,
+    }
+    (sentence,), _ = _selection(pd.DataFrame([row]), load_benchmark("demo"), 0.05)
+    assert shown in sentence
 
 
 def test_every_file_is_listed_with_its_hash(audit):

@@ -13,7 +13,7 @@ import pandas as pd
 from fairstats._lib.formatting import capital, counted, p_value, quoted
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.release.contents import Release
@@ -416,7 +416,7 @@ def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:
 def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
     """Write a changed verdict, e.g. ``"Race: disparity → inconclusive (few items)"``."""
     pair = f"{row['group_a']} − {row['group_b']}"
-    if benchmark is not None and row["attribute"] in benchmark.attributes:
+    if benchmark is not None and row["attribute"] in (*benchmark.attributes, POOLED):
         pair = benchmark.pair_name(row["attribute"], (row["group_a"], row["group_b"]))
     reason = row["verdict_reason"]
     note = f" ({reason})" if isinstance(reason, str) and reason else ""

@@ -20,6 +20,8 @@ _EDGE = 3.0
 # the arrow's length in percent of the panel's width.
 _CHARACTER, _GAP, _ARROW = 6.9, 9, 8
 _TIP = 3.0
+# Distances of ticks.
+_STEPS = [m * 10.0**e for e in range(-4, 4) for m in (1, 2, 5)]
 
 
 @dataclass(frozen=True)
@@ -76,18 +78,23 @@ class Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Return round values along the axis, at most five; for a percentage, at most 100."""
+        """Return two to about five round values on the axis; for a percentage, at most 100."""
         if not self.labelled:
             return [0.0]
-        steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
         # Labels with a sign need more room.
         most = 4.5 if self.signed or self.low <= -0.15 * high else 5.5
         if self.end - self.low < 0.5 * (self.high - self.low):
             most = 3.5
-        step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
-        first = math.ceil(self.low / step - 1e-9)
-        return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
+        place = next((n for n, s in enumerate(_STEPS) if (high - self.low) / s <= most), -1)
+        found: list[float] = []
+        # A single tick shows no scale, so a smaller step is better.
+        for step in _STEPS[place::-1]:
+            first, last = math.ceil(self.low / step - 1e-9), math.floor(high / step + 1e-9)
+            found = [step * n for n in range(first, last + 1)]
+            if len(found) > 1:
+                break
+        return found
 
     def grid(self) -> Markup:
         """Return the shaded band, the ticks' lines and the zero line."""

@@ -205,7 +205,9 @@ def _selection(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Found:
     least = others.groupby(["benchmark_version", "model", "strategy"])["p_value"].min()
     if len(least):
         signs = int((least < alpha).sum())
-        words = {"verb": "show" if signs > 1 else "shows", "p": p_figure(least.min())}
+        words = {"verb": "show" if signs > 1 else "shows", "smallest": ""}
+        if least.min() < 1:
+            words["smallest"] = _sentence("smallest", p=p_figure(least.min()))
         sets = capital(_some(signs, len(least), "answer set", "answer sets"))
         sentences.append(_sentence("undeclared", sets=sets, **words))
     # Those that are less one-sided than another model show no sign.
