@@ -210,9 +210,16 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
 
 
 def _folder_columns(path: Path) -> list[tuple[str, str]]:
-    """Return the answer columns given by the names of a file's folders, as in ``model=NAME``."""
+    """Return the answer columns given by the names of a file's folders, as in ``model=NAME``.
+
+    Engines do not tell capital letters from small ones.
+    """
     named = (part.partition("=") for part in path.parent.parts)
-    return [(name, unquote(value)) for name, sign, value in named if sign and name in READ_COLUMNS]
+    return [
+        (name.lower(), unquote(value))
+        for name, sign, value in named
+        if sign and name.lower() in READ_COLUMNS
+    ]
 
 
 def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine) -> list[Problem]:

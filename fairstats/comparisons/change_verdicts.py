@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -279,14 +280,20 @@ class Compared:
 
     @cached_property
     def sides(self) -> dict[Pair, tuple[pd.DataFrame, pd.DataFrame]]:
-        """Return both models' tallies of each pair that either was asked, as declared."""
+        """Return both models' tallies of each pair that either was asked, by equal weights."""
         found = {}
         for attribute in self.benchmark.varied:
             for groups in attribute.pairs:
                 pair = (attribute.name, *groups)
-                sides = (self.old.tallies(pair, self.steps), self.new.tallies(pair, self.steps))
-                if len(sides[0]) or len(sides[1]):
-                    found[pair] = sides
+                sides = [one.tallies(pair, self.steps) for one in (self.old, self.new)]
+                # An item with more samples has more pairs of answers. Its swap would move other
+                # weights into each model, and the test would lose power.
+                most = [int(own["n"].max()) if len(own) else 1 for own in sides]
+                if any(map(len, sides)):
+                    old, new = (
+                        own * (math.lcm(*most) // n) for own, n in zip(sides, most, strict=True)
+                    )
+                    found[pair] = (old, new)
         return found
 
     def units_of(self, items: pd.Index) -> npt.NDArray[np.str_]:

@@ -195,6 +195,9 @@ def file_with(change: str, answers: pd.DataFrame, folder: Path) -> Path:
         answers.to_csv(folder / "answers.csv", index=False)
     elif change == "twice":
         write_answers(answers, folder / "model=one" / "answers.parquet")
+    elif change == "twice, in capitals":
+        inside = folder / "snapshot=x" / "Answer=A" / "answers.parquet"
+        write_answers(answers.drop(columns="snapshot"), inside)
     elif change == "nested":
         nested = folder / "model=one" / "model=1.10"
         nested.mkdir(parents=True)
@@ -217,6 +220,7 @@ def file_with(change: str, answers: pd.DataFrame, folder: Path) -> Path:
         ("not parquet", "answers.parquet: is not a parquet file"),
         ("csv", "reads only parquet; use pandas, or convert the file"),
         ("twice", "model=one/answers.parquet: model: the column appears more than once"),
+        ("twice, in capitals", "Answer=A/answers.parquet: answer: the column appears more than"),
         ("nested", "model=1.10/answers.parquet: model: the column appears more than once"),
         ("empty name", "model = '__HIVE_DEFAULT_PARTITION__': must not be empty; rename"),
         ("no file", "the folder contains no answer files; give a folder with .parquet"),

@@ -246,6 +246,20 @@ def test_more_samples_of_items_without_a_gap_are_no_improvement(answers):
     assert set(table["verdict_reason"]) == {"new answers: items have different numbers of samples"}
 
 
+@pytest.mark.parametrize("unanswered", [(), ("item-3",)])
+def test_more_samples_of_one_model_leave_the_test_as_it_is(unanswered, answers):
+    """Equal samples tell nothing new; if swaps moved other weights, the test would lose power."""
+    old = answers(["AB"] * 14 + ["AA"] * 60 + ["BB"] * 16, model="old")
+    new = answers(["AB"] * 6 + ["AA"] * 78 + ["BB"] * 6, model="new")
+    lacking = new["item_id"].isin(unanswered) & (new["group"] == "white")
+    new.loc[lacking, ["answer", "status"]] = None, "unparsed"
+    again = pd.concat([new.assign(sample=sample) for sample in range(4)], ignore_index=True)
+    expected, found = compare(old, new), compare(old, again)
+    assert (expected["p_value"] < 0.05).all()
+    for column in ("estimate", "ci_low", "ci_high", "p_value", "p_worst"):
+        np.testing.assert_allclose(found[column], expected[column], rtol=1e-9, err_msg=column)
+
+
 def test_item_with_a_missing_sample_counts_with_its_other_answers(answers):
     """One answer of each item is missing, and of two items all answers for a group."""
     one = answers(["AB"] * 6 + ["AA"] * 10 + ["BB"] * 8, model="old")
