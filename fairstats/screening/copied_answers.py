@@ -74,6 +74,8 @@ RELATED_MODELS = (
     "under two names or made of several, or do both read the same retrieved texts? If so, is that "
     "declared? If it is none of these, are there wrong keys that neither follows?"
 )
+#: What to ask, too, about right answers that are those of another model.
+SAME_STRENGTHS = "Or have both the same strengths, such as a topic or a language?"
 #: What to ask about two answer sets of one model that are almost the same.
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
 #: Fewest variants for which it is unusual that all answers to an item agree.
@@ -134,7 +136,7 @@ def check_copied_marks(sheet: Sheet, panel: Panel) -> Finding | None:
     """
     if panel.layout.options == 2:
         return None
-    return _most_unusual(COPIED_MARKS, "unexpected marks", sheet, panel)
+    return _most_unusual(COPIED_MARKS, "unexpected marks (right or wrong)", sheet, panel)
 
 
 def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
@@ -171,6 +173,7 @@ def _most_unusual(check: str, what: str, sheet: Sheet, panel: Panel) -> Finding:
     note += ", which is declared as related" if declared else ""
     note += "." if np.isnan(wrong) else f"; {percent(wrong)} of shared errors are the same answer."
     question = SAME_MODEL_TWICE if same_model else RELATED_MODELS
+    question += f" {SAME_STRENGTHS}" * (check == COPIED_MARKS and not same_model)
     worst: Flag = "block" if check == COPIED and one_file else DECLARED if declared else "look"
     return Finding(check, -value, limit, min(1.0, p * tests), worst, note, question)
 
