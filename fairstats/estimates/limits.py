@@ -135,7 +135,9 @@ class Check:
         if not self.judged and (known is None or not known.interval):
             remedy = f"use one of `analyze` that has an interval, e.g. {kind.difference} or cfr"
             yield Problem(where, "is no such figure", remedy)
-        elif not self.is_largest and (self.judged or _is_difference(self.metric)):
+        elif not self.is_largest and (
+            self.judged or _is_difference(self.metric) or METRICS[self.metric].ideal == 0
+        ):
             remedy = f"limit its absolute value with {parameter('largest')}"
             yield Problem(where, "is a difference between groups", remedy)
         elif self.is_largest and self.metric in _RATIOS:
