@@ -163,7 +163,8 @@ def compare(
     Intervals are Student's t over items, or clusters, with a cluster-robust variance. They are at
     least as wide as a score interval, and so hold if few items change. The tests swap the two
     models' answers item by item, or cluster by cluster, see
-    `fairstats.comparisons.model_differences`. Under ``common``, tests with one sample per item are
+    `fairstats.comparisons.model_differences`. An item has the same weight for both models, however
+    many samples each has. Under ``common``, tests with one sample per item are
     exact, because no answer is missing. If one is, items are swapped `n_resamples` times with
     `rng`.
 
