@@ -170,10 +170,6 @@ class Judgements:
         """Return the design effects of the differences; 1 under ``bounds``."""
         return self._of_tests(lambda one: one.effect)
 
-    def difference(self, alpha: float) -> Estimate:
-        """Return the differences with intervals of this level."""
-        return self._joined([one.difference(alpha) for one in self.tested], alpha)
-
     def _joined(self, own: Sequence[Estimate], alpha: float) -> Estimate:
         sizes = [len(part.outcomes) for part in self.parts]
 
@@ -187,8 +183,8 @@ class Judgements:
 
     @cached_property
     def outer(self) -> Estimate:
-        """Return the differences with 1 − alpha intervals."""
-        return self.difference(self.alpha)
+        """Return the differences with the published 1 − alpha intervals."""
+        return self._joined([one.published for one in self.tested], self.alpha)
 
     @cached_property
     def inner(self) -> tuple[FloatArray, FloatArray]:

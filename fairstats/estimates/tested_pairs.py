@@ -104,8 +104,12 @@ class TestedPairs(Protocol):
     def effect(self) -> FloatArray:
         """Return the design effects of the differences; 1 if there is none."""
 
+    @property
+    def published(self) -> Estimate:
+        """Return the differences with the intervals of the estimates table."""
+
     def difference(self, alpha: float) -> Estimate:
-        """Return the differences with intervals of this level."""
+        """Return the differences with intervals of this level, without room for rare units."""
 
     def p_values(self, test: McNemarMethod) -> FloatArray:
         """Return the p-values; under ``bounds`` the highest over all fill-ins."""
@@ -148,6 +152,15 @@ class ShareTests(Once):
     def effect(self) -> FloatArray:
         effects = self.pairs.effects["accuracy_difference"]
         return np.ones(len(effects)) if self.bounds else effects
+
+    @cached_property
+    def published(self) -> Estimate:
+        return accuracy_difference(
+            self.pairs.paired,
+            alpha=self.pairs.alpha,
+            design_effect=self.effect,
+            units=self.pairs.repeated_units,
+        )
 
     def difference(self, alpha: float) -> Estimate:
         return accuracy_difference(self.pairs.paired, alpha=alpha, design_effect=self.effect)
@@ -284,6 +297,10 @@ class MeanTests(Once):
     @cached_property
     def effect(self) -> FloatArray:
         return np.ones(len(self.pairs.outcomes))
+
+    @property
+    def published(self) -> Estimate:
+        return self.difference(self.pairs.alpha)
 
     def difference(self, alpha: float) -> Estimate:
         return difference_of_means(self.pairs, alpha)

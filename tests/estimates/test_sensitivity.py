@@ -27,6 +27,7 @@ from fairstats.estimates.specifications import (
     SMALLEST,
     TESTS,
     sensitivity_of,
+    specification_curve,
 )
 from fairstats.inference.differences import difference_interval
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -486,6 +487,19 @@ def test_one_item_has_every_choice(answers_of, known):
 
 
 # Clusters
+
+
+def test_limits_with_room_for_rare_items_are_the_published_ones(answers_of, known):
+    once = answers_of(["AA"] * 40, model="one")
+    answers = pd.concat([once.assign(sample=n) for n in range(8)], ignore_index=True)
+    # One answer of one item differs.
+    answers.loc[0, "answer"] = "B"
+    expected = published(answers, None, known)
+    assert expected["ci_method"].str.contains("room").all()
+    assert_published(sensitivity_of(answers, None, 0.05, known), answers, None, known)
+    curve = specification_curve(answers, benchmarks=known.values())
+    (found,) = curve[curve["published"]].to_dict("records")
+    assert [found["ci_low"], found["ci_high"]] == expected[["ci_low", "ci_high"]].iloc[0].tolist()
 
 
 def test_clustered_answers_have_the_choices_that_exist_for_them(answers_of, known):
