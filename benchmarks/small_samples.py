@@ -25,6 +25,10 @@ all samples. Every sample is wrong where it would be right, or right, with proba
 between two versions of a model. In a share ``down`` of the items the number is −1, in a share
 ``up`` it is 1. ``bootstrap`` is the coverage of the exact bootstrap alone.
 
+``unequal``: how often two models with the same chances of a right answer differ at level 5%, if the
+newer one has more samples. The chances are Beta-distributed with mean ``rate`` and the sum of
+parameters ``alike``.
+
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
 limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are
 all those of the groups of an attribute or control. The limits are those of all pairs of the
@@ -63,6 +67,7 @@ import pandas as pd
 from scipy import stats
 
 from fairstats._lib.result_objects import Estimate
+from fairstats.comparisons.model_differences import accuracy, cfr, model_difference
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
 from fairstats.inference.agreement import coefficients_of
@@ -132,6 +137,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "changes": [
             changes(*design, n)
             for design in product((30, 100, 400), ((0.005, 0.015), (0.02, 0.03), (0.03, 0.08)))
+        ],
+        "unequal": [
+            unequal(*design, n)
+            for design in product((15, 30, 100), (1, 4, 8), (0.5, 0.85), (0.6, 4.5))
         ],
         "controls": [
             controls(*design, n)
@@ -361,6 +370,26 @@ def changes(items: int, shares: tuple[float, float], simulations: int) -> dict[s
         "coverage": coverage,
         "bootstrap": bootstrap,
     }
+
+
+def unequal(items: int, many: int, rate: float, alike: float, simulations: int) -> dict[str, float]:
+    """Return how often two equal models with 1 and with more samples differ."""
+    rng = np.random.default_rng([48, items, many, round(100 * rate), round(10 * alike)])
+    differ = dict.fromkeys(("accuracy", "cfr"), 0)
+    for _ in range(simulations):
+        chance = rng.beta(alike * rate, alike * (1 - rate), items)
+        sides = []
+        for samples in (1, many):
+            a, b = rng.binomial(samples, chance, (2, items))
+            n = np.full(items, samples**2)
+            same = a * b + (samples - a) * (samples - b)
+            sums = np.column_stack([samples * a, n, samples * b, n, same, n])
+            # As `compare`: an item has the same weight for both models.
+            sides.append((sums * (many // samples) ** 2)[:, None])
+        for figure in (accuracy, cfr):
+            differ[figure.__name__] += model_difference(*sides, figure).p_value <= 0.05
+    design = {"items": items, "samples": many, "rate": rate, "alike": alike}
+    return design | {name: round(number / simulations, 3) for name, number in differ.items()}
 
 
 def controls(

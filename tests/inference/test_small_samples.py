@@ -26,6 +26,7 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("changes", (100, (0.02, 0.03)), "coverage"),
         ("samples", (40, 0.9, 3.0), "accuracy"),
         ("moved", (100, 8, 0.02, 0.01), "only_a"),
+        ("unequal", (30, 4, 0.5, 4.5), "accuracy"),
         ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
         ("planned", (400, 1, 0.2, 0.06), "equivalent"),
         ("rare", (100, 0.01, 0.2), "interval"),
@@ -49,6 +50,10 @@ def test_changes_cover_where_the_bootstrap_does_not():
     rows = pd.DataFrame(SMALL["changes"])
     assert rows["coverage"].min() > 0.93
     assert rows["bootstrap"].min() < 0.81
+
+
+def test_models_with_unequal_numbers_of_samples_hold_their_level():
+    assert pd.DataFrame(SMALL["unequal"])[["accuracy", "cfr"]].max().max() < 0.08
 
 
 def test_changes_beyond_controls_hold_their_level():
