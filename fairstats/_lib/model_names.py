@@ -42,6 +42,8 @@ _VERSION = (
     r"|transformers|(py)?torch|tensorrt|cuda|python|job|week|epoch|iter(ation)?|lora"
     r"|phase|round|wave|session|region|cluster)\d*|i?q\d|x+[sl]"
 )
+#: Most models that are taken for one and the same by the text of their snapshots.
+_MOST_OF_ONE = 2
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
 # A version or route at a service (-v1:0, :online), weights (:8b-q4_K_M), settings (T=0), a number.
 _SERVED = re.compile(
@@ -207,23 +209,25 @@ def snapshot_key(name: str) -> str:
 def names_model(snapshot: str, models: Iterable[str]) -> bool:
     """Return whether a snapshot says which model it is, rather than a version, a format or nothing.
 
-    It is the name of one of the models that state it (see `same_model`), a long hash, or has a
-    word of three letters and a digit that are no version, edition, format, provider, server, run
-    or date.
+    It is the name of one of the models that state it (see `same_model`), or a long hash. If at most
+    two models state it, it may also have a word of three letters and a digit that are no version,
+    edition, format, provider, server, run or date. What more of them state is rather where or when
+    they were asked.
 
     Examples
     --------
     >>> [names_model(text, ["A", "B"]) for text in ("gpt-4.1-2025-04-14", "not known", "v1.0")]
     [True, False, False]
     """
-    if any(same_model(snapshot, model) for model in models):
+    every = list(models)
+    if any(same_model(snapshot, model) for model in every):
         return True
     text = _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot)))
     words = "-".join(word for word in re.findall(r"\w+", text) if not _NO_MODEL.fullmatch(word))
     while found := _dated(words):
         words = found[0]
     named = re.search(r"[^\W\d_]{3}", words) and re.search(r"\d", words)
-    return bool(named or _HASH.search(text))
+    return bool((named and len(every) <= _MOST_OF_ONE) or _HASH.search(text))
 
 
 class ModelNames(Mapping[str, str]):

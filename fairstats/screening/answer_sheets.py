@@ -440,9 +440,11 @@ def _sheets(
     for unit in np.unique(grid.unit).tolist():
         own, at = grid.of_unit(unit), place[grid.span(unit)]
         model, strategy = own.units.loc[unit, ["model", "strategy"]]
-        asked = own.answers != NOT_ASKED
-        for sample in np.unique(own.numbers[asked]).tolist():
-            row, variant, turn = np.nonzero(asked & (own.numbers == sample))
-            letters = np.full(shape, NOT_ASKED, dtype=code, order="F")
-            letters[at[row], variant] = letters_of[own.answers[row, variant, turn]]
-            yield Sheet(str(model), str(strategy), sample, letters)
+        # In turn, not by number: numbers that differ between items would tear a set to pieces.
+        for turn in range(own.answers.shape[2]):
+            row, variant = np.nonzero(own.answers[:, :, turn] != NOT_ASKED)
+            if len(row):
+                letters = np.full(shape, NOT_ASKED, dtype=code, order="F")
+                letters[at[row], variant] = letters_of[own.answers[row, variant, turn]]
+                sample = int(own.numbers[row, variant, turn].min())
+                yield Sheet(str(model), str(strategy), sample, letters)

@@ -138,6 +138,13 @@ def test_copy_is_blocked_even_with_one_set_to_compare_with(honest, synthetic, by
     assert by_check(found, "new").loc["copied_answers", "flag"] == "block"
 
 
+def test_copy_with_other_sample_numbers_is_blocked(honest, synthetic, by_check):
+    number = pd.factorize(honest[1]["item_id"])[0] % 50
+    made = honest[1].assign(model="new", sample=number)
+    found = screen(made, pd.concat(honest, ignore_index=True), benchmarks=[synthetic])
+    assert by_check(found, "new").loc["copied_answers", "flag"] == "block"
+
+
 def test_copy_of_an_accurate_set_is_blocked_on_few_items():
     """Only 10 to 25 of 60 items have an answer that others seldom give."""
     rng = np.random.default_rng(31)

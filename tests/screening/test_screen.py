@@ -225,6 +225,13 @@ def test_snapshot_shared_by_two_models_is_looked_at_if_it_names_a_model(
     assert ("shared_snapshot" in rows.index) == flagged
 
 
+@pytest.mark.parametrize("snapshot", ["LM Studio 0.3.5", "us-east-1"])
+def test_what_all_models_state_is_where_they_were_asked(honest, synthetic, snapshot):
+    answers = pd.concat(honest, ignore_index=True).assign(snapshot=snapshot)
+    table = screen(answers, benchmarks=[synthetic])
+    assert "shared_snapshot" not in set(table.to_frame()["check"])
+
+
 def test_stored_marks_that_disagree_with_letters_are_asked_about(honest, synthetic, by_check):
     right = honest[0]["answer"] == honest[0]["answer_key"]
     flags = {}
