@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median_low
 from typing import Any, Unpack
 
 import pandas as pd
@@ -44,7 +45,10 @@ from fairstats_collectors.mapping_files import (
 )
 
 _SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json")
-
+#: If rows usually have as many cells, one with a single long cell is a note.
+_FEWEST_CELLS = 3
+#: If rows usually have as many cells, one with any single cell is no answer.
+_MANY_CELLS = 6
 
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
@@ -146,11 +150,34 @@ def _table_records(path: Path, sheet: str | None = None) -> Sequence[Record]:
             remedy = "give an object for each answer, or a list of such objects"
             raise input_error(path, "is not a JSON object", remedy)
         return [Record(row, fields) for row, fields in enumerate(listed, start=1)]
-    if path.suffix.lower() == ".xlsx":
-        return xlsx_records(path, sheet)
     if path.suffix.lower() == ".jsonl":
         return json_lines(path, unicode=False)
-    return csv_records(path, separators=SEPARATORS)
+    if path.suffix.lower() == ".xlsx":
+        records = xlsx_records(path, sheet)
+    else:
+        records = csv_records(path, separators=SEPARATORS)
+    refuse(_notes_among(records, path))
+    return records
+
+
+def _notes_among(records: Sequence[Record], path: Path) -> Iterator[Problem]:
+    """Report rows with a single cell, such as a note below the table."""
+    filled = [sum(value is not None for value in one.fields.values()) for one in records]
+    usual = median_low(filled) if filled else 0
+    if usual < _FEWEST_CELLS:
+        return
+    others = [one.fields for one, cells in zip(records, filled, strict=True) if cells > 1]
+    longest: dict[str, int] = {}
+    message = "has a value in one column only"
+    remedy = "delete the row if it is a note, or fill in its other cells"
+    for record in (one for one, cells in zip(records, filled, strict=True) if cells == 1):
+        name, value = next(cell for cell in record.fields.items() if cell[1] is not None)
+        if name not in longest:
+            texts = (str(one[name]) for one in others if one[name] is not None)
+            longest[name] = max(map(len, texts), default=0)
+        # A short one among few cells may identify an item without answers.
+        if usual >= _MANY_CELLS or len(str(value)) > longest[name]:
+            yield Problem(str(path), message, remedy, row=record.row, column=name, value=value)
 
 
 def imported(

@@ -35,8 +35,9 @@ _NAMES = {
     "strategy": ("strategy", "prompt strategy", "prompting strategy", "prompt type"),
     "sample": ("sample", "run", "repeat", "repetition", "replicate", "trial", "iteration"),
     "answer_key": (
-        "answer key", "key", "correct", "correct answer", "correct option", "right answer", "gold",
-        "gold answer", "gold label", "ground truth", "truth", "reference answer", "expected answer",
+        "answer key", "key", "correct", "correct answer", "correct option", "correct choice",
+        "right answer", "gold", "gold answer", "gold label", "ground truth", "truth",
+        "reference answer", "expected answer",
     ),
     "answer": (
         "answer", "decision", "choice", "response", "reply", "output", "prediction",

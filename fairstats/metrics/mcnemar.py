@@ -9,10 +9,10 @@ import numpy as np
 from fairstats.counts.patterns import PATTERNS, IntArray, PolicyCounts, apply_policy
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs, Range
+from fairstats.metrics.metric import SHARES, Columns, PairMetric, Pairs, Range, flipped
 
 Flippable = Literal["midp", "exact"]
-#: The tests that exist for clustered answers, by flipping items.
+#: The tests that exist for clustered answers, by flipping whole units.
 FLIPPING: tuple[Flippable, ...] = ("midp", "exact")
 
 
@@ -41,7 +41,7 @@ def mcnemar_bounds(patterns: IntArray, *, method: McNemarMethod = "midp") -> Ran
 def flip_tests(
     pairs: Pairs, paired: PolicyCounts, method: Flippable, differences: IntArray | None = None
 ) -> dict[str, Any]:
-    """Test every pair by McNemar's test; pairs with clustered answers by sign flips of items.
+    """Test every pair by McNemar's test; pairs with clustered answers by sign flips of units.
 
     `differences` are of one pair of each pattern; by default n10 − n01 under the policy.
     """
@@ -59,7 +59,7 @@ def flip_tests(
             change = cells @ differences
         found = sign_flip_test(change, many, method=method)
         statistic[place], p_value[place] = found.statistic, found.p_value
-        tests[place] = f"mcnemar {method}, items flipped"
+        tests[place] = f"mcnemar {method}, {flipped(pairs.outcomes)}"
         if found.method != method:
             tests[place] += f" ({found.method})"
     return {"statistic": statistic, "p_value": p_value, "test": tests}
@@ -106,7 +106,8 @@ MCNEMAR = PairMetric(
     name="mcnemar",
     label="McNemar",
     definition="McNemar's test of equal accuracy or selection, in two rows: mid-p, which the "
-    "verdict uses, and exact. With several answers per item, whole items are flipped. The "
+    "verdict uses, and exact. With several answers per item or cluster, whole items or clusters "
+    "are flipped. The "
     "estimate is the difference over the pairs.",
     formula=r"(n_{10} - n_{01}) / n",
     order=100,

@@ -180,6 +180,12 @@ class Numbers(Once):
         return columns | (estimate.to_row() if estimate else {})
 
 
+def flipped(outcomes: Outcomes) -> str:
+    """Return what a test flips: the independent units, in the benchmark's words."""
+    words = outcomes.benchmark.words
+    return f"{words.items if outcomes.benchmark.cluster is None else words.clusters} flipped"
+
+
 def in_clusters(outcomes: Outcomes, counted: npt.NDArray[np.bool_]) -> FloatArray:
     """Return the number of units of each pair, if all had as many of the counted patterns."""
     found = np.full(len(outcomes), np.inf)

@@ -10,7 +10,7 @@ import numpy as np
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.unit_means import unit_means
 from fairstats.metrics.mean_difference import stacked
-from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers
+from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers, flipped
 
 
 def _share(numbers: Numbers, sign: str) -> dict[str, Any]:
@@ -31,7 +31,8 @@ def _net(numbers: Numbers) -> Columns:
         "statistic": np.array([float(one.statistic) for one in tests]),
         "p_value": np.array([float(one.p_value) for one in tests]),
         "test": np.array(
-            [f"sign test, units flipped ({one.method})" for one in tests], dtype=object
+            [f"sign test, {flipped(numbers.outcomes)} ({one.method})" for one in tests],
+            dtype=object,
         ),
         "method_note": "n10: group a higher; n01: group b higher; not adjusted",
     }

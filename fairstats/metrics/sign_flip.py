@@ -8,7 +8,7 @@ import numpy as np
 
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, stacked_rows
-from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers
+from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers, flipped
 
 
 def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
@@ -16,7 +16,7 @@ def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
     found: dict[Flippable, dict[str, Any]] = {}
     for method in FLIPPING:
         results = [flip_test(s.difference, s.many, method=method) for s in numbers.sums]
-        text = f"sign flip {method}, units flipped"
+        text = f"sign flip {method}, {flipped(numbers.outcomes)}"
         found[method] = {
             "statistic": np.array([float(one.statistic) for one in results]),
             "p_value": np.array([float(one.p_value) for one in results]),

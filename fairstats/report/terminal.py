@@ -54,7 +54,10 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             title += f"; {confidence} intervals"
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
-            title += f"; {samples.iloc[0]}, tests flip items"
+            title += f"; {samples.iloc[0]}"
+        flipped = unit["test"].str.extract(r", ([^,]+) flipped")[0].dropna()
+        if len(flipped) and len(samples):
+            title += f", tests flip {flipped.iloc[0]}"
         if "declaration" in unit:
             title += f"\n{unit['declaration'].iloc[0]}"
         if unit["method_note"].str.contains(VOTED, regex=False).any():

@@ -15,6 +15,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import escape_comment
 from fairstats._lib.model_names import models_of_snapshots
+from fairstats._lib.problems import first_of
 from fairstats._lib.table_text import table_csv, table_json, write_text
 from fairstats.answers.engine_frames import OpenAnswers, open_pairs
 from fairstats.answers.engines import check_values
@@ -372,10 +373,13 @@ def count_flags(table: pd.DataFrame) -> str:
     block = sum("block" in one for one in flags)
     look = sum("look" in one and "block" not in one for one in flags)
     sets = f"{len(flags)} answer set{'s' * (len(flags) != 1)}"
-    missing = int((table["flag"] == "not_checked").sum())
+    missing = table[table["flag"] == "not_checked"]
     text = f"{sets}: {block} block, {look} look, {len(flags) - block - look} ok"
-    checks = "check was" if missing == 1 else "checks were"
-    return text + (f"; {missing} {checks} not possible" if missing else "")
+    if missing.empty:
+        return text
+    checks = "check was" if len(missing) == 1 else "checks were"
+    names = first_of(missing["check"].unique(), 6)
+    return f"{text}; {len(missing)} {checks} not possible ({names})"
 
 
 def flagged(table: pd.DataFrame) -> pd.DataFrame:

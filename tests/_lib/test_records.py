@@ -230,6 +230,32 @@ def test_title_above_the_columns_is_named(book):
     assert len(xlsx_records(book(("item",), ("i1",)))) == 1
 
 
+NOTE = "Source: registry, exported in May"
+
+
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize("suffix", [".xlsx", ".csv"])
+def test_note_below_a_table_is_refused(book, tmp_path, suffix, checked):
+    path, row = book(HEADER, *ROWS, [None], [NOTE]), 5
+    if suffix == ".csv":
+        path, row = tmp_path / "a.csv", 3
+        pd.DataFrame([*ROWS, [NOTE, *[None] * 3]], columns=HEADER).to_csv(path, index=False)
+    found = f"row {row}: case = .* has a value in one column only; delete the row if it is a note"
+    refused(path, found, checked=checked)
+
+
+def test_item_without_answers_is_no_note(book):
+    sheet = [["case", "white", "black"], ["demo-01", "A", "C"], ["demo-02", "C", "A"], ["demo-03"]]
+    answers = import_table(book(*sheet), **GIVEN)
+    assert answers["answer"].isna().tolist() == [False] * 4 + [True] * 2
+
+
+def test_item_with_an_identifier_only_is_refused_among_rows_with_many_cells(book):
+    names = ["case", "white", "black", "key", "ward", "run"]
+    rows = [[f"demo-0{number}", "A", "C", "A", "ICU", 1] for number in (1, 2)]
+    refused(book(names, *rows, ["demo-03"]), "row 4: case = .* in one column only")
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -71,6 +71,13 @@ def table_of(columns, rows=12):
             ("{model}_{group}",),
             "sex",
         ),
+        (
+            "id:id, Correct choice:letter, x_male:letter, x_female:letter, y_male:letter, "
+            "y_female:letter",
+            {"item_id": "id", "answer_key": "Correct choice"},
+            ("{model}_{group}",),
+            "sex",
+        ),
         # A right answer is one of the answers.
         (
             "id:id, key:few, answer_male, answer_female",

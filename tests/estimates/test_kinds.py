@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fairstats import analyze
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
+from fairstats.benchmarks.kinds import DIFFERENCES, KINDS, Words
 from fairstats.counts.grid import grid, item_grid
 from fairstats.counts.outcomes import outcomes_of
 from fairstats.estimates.analyze import NO_REPETITIONS
@@ -384,12 +384,30 @@ def test_whole_clusters_are_flipped(kind, declare, demo):
     assert p_value == pytest.approx(float(sign_flip_test([4 * step] * 3, method="exact").p_value))
     assert rows.loc[test, "n_units"] == 10
     assert rows.loc[test, "n"] == 40
+    assert ", clusters flipped" in rows.loc[test, "test"]
     alone = float(mcnemar(n10=12, n01=0, method="exact").p_value)
     assert alone < 0.001 < p_value
     width = rows.loc[KINDS[kind].difference, "ci_high"] - rows.loc[KINDS[kind].difference, "ci_low"]
     if kind == "choice":
         narrow = tango(8, 12, 0, 20)
         assert width > 1.5 * float(narrow.ci_high - narrow.ci_low)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_printed_title_states_what_is_flipped(clustered, demo, capsys):
+    own = replace(
+        demo,
+        name="own",
+        cluster="ward" if clustered else None,
+        words=Words(clusters="wards", items="cases"),
+    )
+    once = answers_to(own, ["AB"] * 12 + ["AA"] * 8, answer_key="A")
+    if clustered:
+        once["cluster"] = once["item_id"].str[-1]
+    twice = pd.concat([once, once.assign(sample=1)])
+    print_estimates(analyze(twice, "available", benchmarks=[own]))
+    shown = "2 samples per item, tests flip " + ("wards" if clustered else "cases")
+    assert shown in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("absent", ["Y-", ".."], ids=["missing", "not asked"])

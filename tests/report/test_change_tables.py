@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,13 +14,22 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import comparisons_of
 from fairstats.publishing.publish import publish
-from fairstats.report.changes.page import show_strategies
+from fairstats.report.changes.page import show_strategies, show_versions
 from fairstats.report.model.page import show_model
 
-from .changes import NAMES, charted, declared_successors, words_of
+from .changes import (
+    BETTER,
+    NAMES,
+    charted,
+    compared,
+    declared_successors,
+    release_of,
+    words_of,
+)
 from .conftest import answers_of_models
 from .undrawn import undrawn
 
+ROOT = Path(__file__).parents[2]
 HOSTILE = "<b>x</b> | $y$"
 
 
@@ -94,6 +104,17 @@ def test_phone_shows_each_figure_and_verdict_without_scrolling(changed, browser)
     # The caption has a verdict that all rows share.
     assert "Verdict on every row" in table.locator("caption").inner_text()
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    tab.close()
+
+
+def test_chart_of_one_pair_needs_no_scrolling(drawn, browser):
+    part = drawn(show_versions, release_of([row | {"n": 60} for row in compared(BETTER)]))
+    style = (ROOT / "reports" / "style.css").read_text(encoding="utf-8")
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.set_content(f"<!doctype html><style>{style}</style><main>{part}</main>")
+    chart = tab.locator(".changed")
+    assert chart.locator("tbody tr").count() == 1
+    assert chart.evaluate("part => part.scrollHeight <= part.clientHeight")
     tab.close()
 
 

@@ -139,11 +139,13 @@ def test_a_part_that_blocks_is_not_hidden_by_one_to_ask_about(other):
     assert (found.worst, found.p_value) == ("look", 2e-5)
 
 
-def test_one_check_that_was_not_possible_is_counted_in_the_singular(honest, synthetic):
+def test_checks_that_were_not_possible_are_counted_and_named(honest, synthetic):
     table = screen(honest[0], benchmarks=[synthetic]).to_frame()
     unchecked = table[table["flag"] == "not_checked"]
-    assert count_flags(unchecked).endswith(f"; {len(unchecked)} checks were not possible")
-    assert count_flags(unchecked.head(1)).endswith("; 1 check was not possible")
+    assert f"; {len(unchecked)} checks were not possible (" in count_flags(unchecked)
+    name = unchecked["check"].iloc[0]
+    assert count_flags(unchecked.head(1)).endswith(f"; 1 check was not possible ({name})")
+    assert count_flags(pd.concat([unchecked.head(1)] * 2)).endswith(f"not possible ({name})")
 
 
 def test_repeated_sample_is_named_and_asked_about_only_at_a_temperature(
