@@ -48,7 +48,8 @@ def test_page_lists_every_check_in_the_order_of_the_table(honest, synthetic):
     given = pd.concat([given, given.assign(sample=1)], ignore_index=True)
     # Other models state the same snapshot.
     given, against = (
-        table.assign(snapshot="0a1b2c3d4e5f") for table in (given, pd.concat(honest, ignore_index=True))
+        table.assign(snapshot="0a1b2c3d4e5f")
+        for table in (given, pd.concat(honest, ignore_index=True))
     )
     checks = screen(given, against, benchmarks=[synthetic]).to_frame()["check"].tolist()
     table = PAGE.partition("## The checks")[2].partition("\n\nHow they work")[0]
