@@ -246,9 +246,8 @@ def _type_problems(schema: pyarrow.Schema, path: str) -> list[Problem]:
     problems = []
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        # An optional column without a single value has no type.
-        optional = field.name not in REQUIRED_COLUMNS
-        if field.name not in READ_COLUMNS or (optional and types.is_null(kind)):
+        # A setting without a single value has no type.
+        if field.name not in READ_COLUMNS or (field.name in _SETTINGS and types.is_null(kind)):
             continue
         number = _NUMBERS.get(field.name)
         if number == "BIGINT":

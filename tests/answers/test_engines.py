@@ -125,7 +125,7 @@ def test_files_may_differ_in_optional_columns_and_types(engine, answers, tmp_pat
     """An optional column, small integers, categories; a folder that looks like a pattern."""
     one, two, three = (answers[answers["model"] == model] for model in MODELS)
     write_answers(one.assign(answer_raw="The answer is A."), tmp_path / "[a]*" / "1.parquet")
-    two.assign(snapshot=None, cluster=None).to_parquet(tmp_path / "[a]*" / "2.parquet", index=False)
+    write_answers(two.drop(columns="snapshot"), tmp_path / "[a]*" / "2.parquet")
     categories = three.astype({"model": "category", "answer": "category", "sample": "int16"})
     categories.to_parquet(tmp_path / "[a]*" / "3.parquet", index=False)
     found = scan_answers(tmp_path, engine=engine)
