@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairstats._lib.safe_names import fold_name
@@ -206,7 +206,7 @@ def snapshot_key(name: str) -> str:
     return fold_name(name).rpartition("/")[2]
 
 
-def names_model(snapshot: str, models: Iterable[str]) -> bool:
+def names_model(snapshot: str, models: Collection[str]) -> bool:
     """Return whether a snapshot says which model it is, rather than a version, a format or nothing.
 
     It is the name of one of the models that state it (see `same_model`), or a long hash. If at most
@@ -219,15 +219,14 @@ def names_model(snapshot: str, models: Iterable[str]) -> bool:
     >>> [names_model(text, ["A", "B"]) for text in ("gpt-4.1-2025-04-14", "not known", "v1.0")]
     [True, False, False]
     """
-    every = list(models)
-    if any(same_model(snapshot, model) for model in every):
+    if any(same_model(snapshot, model) for model in models):
         return True
     text = _REMARK.sub("", _SERVED.sub("", snapshot_key(snapshot)))
     words = "-".join(word for word in re.findall(r"\w+", text) if not _NO_MODEL.fullmatch(word))
     while found := _dated(words):
         words = found[0]
     named = re.search(r"[^\W\d_]{3}", words) and re.search(r"\d", words)
-    return bool((named and len(every) <= _MOST_OF_ONE) or _HASH.search(text))
+    return bool((named and len(models) <= _MOST_OF_ONE) or _HASH.search(text))
 
 
 class ModelNames(Mapping[str, str]):

@@ -318,11 +318,9 @@ def _long(
     left_out = _rest(names, found, groups)
     snapshots = [name for name in (given.get("snapshot", ""),) if name in table]
     apart = _telling_apart(table, found | {**given}, [*left_out, *snapshots])
-    for name in snapshots:
-        if name in apart:
-            # Import would refuse them, as a snapshot names no model.
-            message, _, remedy = apart[name].partition(": ")
-            raise input_error(source, message, remedy, column=name)
+    for name in apart.keys() & snapshots:
+        # Import would refuse them, as a snapshot names no model.
+        raise input_error(source, _DIFFER, apart[name], column=name)
     models = "model" in found or "model" in given
     order = [name for name in ("item_id", *_NAMES, "answer_raw") if name in found]
     return Layout(
@@ -330,8 +328,12 @@ def _long(
         attribute=_attribute(groups),
         crossed=_parts(groups),
         models=models,
-        left_out=_contents(table, left_out) | apart,
+        left_out=_contents(table, left_out)
+        | {name: f"{_DIFFER}: {remedy}" for name, remedy in apart.items()},
     )
+
+
+_DIFFER = "the rows of an answer differ in it"
 
 
 def _telling_apart(
@@ -349,7 +351,7 @@ def _telling_apart(
             of = "group" if plain(name) in ATTRIBUTES else "model"
             use = f"--map {of}={'+'.join(filter(None, (fields.get(of), name)))}"
             use += f", or --map sample={name} for repeated samples" * (of == "model")
-            return {name: f"the rows of an answer differ in it: give {use}"}
+            return {name: f"give {use}"}
     return {}
 
 

@@ -285,15 +285,13 @@ class Compared:
         for attribute in self.benchmark.varied:
             for groups in attribute.pairs:
                 pair = (attribute.name, *groups)
-                sides = [one.tallies(pair, self.steps) for one in (self.old, self.new)]
+                old, new = (one.tallies(pair, self.steps) for one in (self.old, self.new))
                 # An item with more samples has more pairs of answers. Its swap would move other
                 # weights into each model, and the test would lose power.
-                most = [int(own["n"].max()) if len(own) else 1 for own in sides]
-                if any(map(len, sides)):
-                    old, new = (
-                        own * (math.lcm(*most) // n) for own, n in zip(sides, most, strict=True)
-                    )
-                    found[pair] = (old, new)
+                n, n_new = (int(own["n"].max()) if len(own) else 1 for own in (old, new))
+                whole = math.lcm(n, n_new)
+                if len(old) or len(new):
+                    found[pair] = (old * (whole // n), new * (whole // n_new))
         return found
 
     def units_of(self, items: pd.Index) -> npt.NDArray[np.str_]:

@@ -16,14 +16,7 @@ from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import (
-    Bools,
-    Codes,
-    Panel,
-    Popularity,
-    Sheet,
-    take,
-)
+from fairstats.screening.answer_sheets import Bools, Codes, Panel, Popularity, Sheet, take
 from fairstats.screening.findings import (
     DECLARED,
     FEWEST_ITEMS,
@@ -245,11 +238,10 @@ def _unexpected(
     """Return unexpected answers and marks, each with expected repetitions, and unusual items."""
 
     def compute() -> tuple[tuple[Bools, float], tuple[Bools, float], Bools]:
-        usual = panel.others(sheet)
-        chances = _right_and_wrong(sheet, usual)
+        usual, habits = panel.others(sheet), _habits(sheet, panel)
         letters, marks = (
             (at & sheet.answered, float(expected[at & sheet.answered].sum()))
-            for at, expected in _unexpected_of(sheet, usual, _habits(sheet, panel), chances)
+            for at, expected in _unexpected_of(sheet, sheet, usual, habits)
         )
         return letters, marks, np.asarray(letters[0].any(axis=1) & _varies(sheet, sheet.answered))
 
@@ -403,8 +395,7 @@ def overlap(
     repeated_items, unusual_items = np.zeros((2, len(both)))
     whole = (same | ~both).all(axis=1)
     for source, copier, habit in ((one, two, habits[1]), (two, one, habits[0])):
-        chances = _right_and_wrong(copier, usual)
-        of_letters, of_marks = _unexpected_of(source, usual, habit, chances)
+        of_letters, of_marks = _unexpected_of(copier, source, usual, habit)
         letters += _repetitions(both & of_letters[0], same, of_letters[1])
         marks += _repetitions(both & of_marks[0], right_one == right_two, of_marks[1])
         unusual = (both & of_letters[0]).any(axis=1) & _varies(source, both)
@@ -421,17 +412,16 @@ def _repetitions(unexpected: Bools, same: Bools, expected: FloatArray) -> FloatA
 
 
 def _unexpected_of(
-    source: Sheet, usual: Popularity, habits: FloatArray, chances: tuple[FloatArray, FloatArray]
+    sheet: Sheet, source: Sheet, usual: Popularity, habits: FloatArray
 ) -> Iterator[tuple[Bools, FloatArray]]:
-    """Yield which letters, then which marks are unexpected, and the probability of each.
+    """Yield which letters of `source`, then which marks, are unexpected, and their probability.
 
     Those that many others give are not, if keys are wrong. If second versions suggest an answer,
-    models that follow it share their changes to it. `habits` and `chances` are those of the model
-    that is to repeat them.
+    models that follow it share their changes to it.
     """
     layout = usual.layout
     marks = layout.correct(source)
-    expected, right = _letter_probabilities(source, usual, habits, chances)
+    expected, right = _letter_probabilities(sheet, source, usual, habits)
     of_mark, share = (np.where(marks, p, 1 - p) for p in (right, usual.expected_right))
     for given, probability, popular in (
         (source.letters, expected, take(usual.smoothed, source.places)),
@@ -453,14 +443,14 @@ def _varies(sheet: Sheet, there: Bools) -> Bools:
 
 
 def _letter_probabilities(
-    source: Sheet, usual: Popularity, habits: FloatArray, chances: tuple[FloatArray, FloatArray]
+    sheet: Sheet, source: Sheet, usual: Popularity, habits: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the probability that a model gives the letters of `source`, and that it is right.
+    """Return the probability that a model like `sheet` gives letters of `source`, and is right.
 
-    Its `chances` are those of `_right_and_wrong`. Wrong letters keep their popularity. Then every
-    letter is weighted by the model's `_habits`.
+    Its accuracy is that of `sheet`. Wrong letters keep their popularity. Then every letter is
+    weighted by its `_habits`.
     """
-    right, wrong = chances
+    right, wrong = _right_and_wrong(sheet, usual)
     of_key = habits[usual.layout.key][:, None]
     popular = take(usual.smoothed, source.places) * wrong
     own = np.where(source.places == usual.layout.key_places, right, popular)

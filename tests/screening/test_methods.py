@@ -13,12 +13,7 @@ from scipy import special, stats
 
 from fairstats.counts.grid import MISSING
 from fairstats.screening.answer_sheets import Layout, Panel, Popularity, Sheet
-from fairstats.screening.copied_answers import (
-    _letter_probabilities,
-    _right_and_wrong,
-    overlap,
-    shift_accuracy,
-)
+from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
 from fairstats.screening.difficulty import _LOGITS, _ability, expected_correct
 from fairstats.screening.findings import Finding, p_above_zero, separation
 from fairstats.screening.flips_and_labels import check_flip_level, check_pair_flips
@@ -195,10 +190,11 @@ def test_expected_repetitions_equal_enumeration(layout):
     one, source = sheet(layout, "one"), sheet(layout, "source")
     panel = Panel(layout, (one, source), tuple(others))
     usual = panel.without("one", "source")
-    of_one = (usual, np.ones(4), _right_and_wrong(one, usual))
-    found, _ = _letter_probabilities(source, *of_one)
+    found, _ = _letter_probabilities(one, source, usual, np.ones(4))
     always = (Sheet("x", "plain", 0, np.full_like(one.letters, letter)) for letter in range(4))
-    every = np.stack([_letter_probabilities(each, *of_one)[0] for each in always], axis=2)
+    every = np.stack(
+        [_letter_probabilities(one, each, usual, np.ones(4))[0] for each in always], axis=2
+    )
     assert every.sum(axis=2) == pytest.approx(np.ones(one.letters.shape), abs=1e-5)
     cells = [(0, 0), (0, 1), (5, 2)]
     law = np.zeros(4)
