@@ -122,7 +122,7 @@ def compare(
         items that both models were asked, and every row is marked. Between versions of a benchmark
         there is no verdict, since the questions differ too.
     n_resamples, rng
-        The number of random swaps and their generator, if a test is not exact (see Notes).
+        The number of random swaps and their generator, if not all can be used (see Notes).
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in.
 
@@ -164,9 +164,9 @@ def compare(
     least as wide as a score interval, and so hold if few items change. The tests swap the two
     models' answers item by item, or cluster by cluster, see
     `fairstats.comparisons.model_differences`. An item has the same weight for both models, however
-    many samples each has. Under ``common``, tests with one sample per item are
-    exact, because no answer is missing. If one is, items are swapped `n_resamples` times with
-    `rng`.
+    many samples each has. Under ``common``, tests with one sample per item are exact, because no
+    answer is missing. If one is, all swaps are used if there are at most `n_resamples`: 2ⁿ for n
+    items or clusters that differ. Only if there are more, random ones are drawn with `rng`.
 
     "Win-win" asserts several changes at once. It is tested by an intersection-union test. The
     hypothesis that at least one change is absent is rejected if all tests reject. So the largest of

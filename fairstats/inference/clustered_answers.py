@@ -274,6 +274,11 @@ def in_steps(d: FloatArray, counts: IntArray, unit: float) -> IntArray | None:
     return None
 
 
+def all_signs(number: int) -> IntArray:
+    """Return all signs of so many units, one per row: first none reversed, last all of them."""
+    return 1 - 2 * (np.arange(2**number)[:, None] >> np.arange(number) & 1)
+
+
 def _enumerated(d: FloatArray, method: str) -> float:
     """Return the p-value from the sums of all signs; those of the first are mirrored."""
     sums = np.abs(d[:1])
