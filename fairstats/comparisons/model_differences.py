@@ -106,7 +106,8 @@ def model_difference(
     the distribution can be computed, usually accurate to 0.1% or better. The test is valid for any
     weights. If answers of one model are missing, swaps change the denominators, and the metric is
     computed again for each. All 2ⁿ swaps of n items that differ are used if there are at most
-    `n_resamples`, else random ones drawn with `rng`.
+    `n_resamples`, else random ones drawn with `rng`. Then p is not mid-p but exact: swaps as far as
+    the observed one count in full.
 
     AD is not such a mean: \|D\| has a kink at 0, where such intervals fail. But given the signs s,
     t of the two models' differences it is one: \|D_new\| − \|D_old\| = t D_new − s D_old. Each

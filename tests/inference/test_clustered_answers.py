@@ -414,7 +414,7 @@ def test_few_clusters_effect_does_not_jump_where_the_median_cluster_changes(answ
         cells = np.column_stack([alike, differ])
         influence = np.array([0, 1]) - differ.sum() / cells.sum()
         found.append(few_clusters_effect(cells, np.ones(12, int), influence))
-    # The effect rises by 1 to 2% with each item, and hardly at all with each of 1,000 times as many.
+    # The effect rises by 1 to 2% per item, and by a thousandth of that with 1,000 times as many.
     assert np.abs(np.diff(np.log(found))).max() < 0.03 / answers
 
 
