@@ -141,12 +141,12 @@ def compare(
         answers are completed against the change. ``verdict`` is "win-win" if ``p_pair_adjusted``
         and ``p_worst_adjusted`` are at most alpha and both intervals and bounds show a higher
         accuracy, a higher CFR and a lower AD. It is "lose-lose" if they show the reverse, and
-        "unclear" in all other cases, with a ``verdict_reason`` if it was withheld. For other kinds
-        of answers, the verdict is on CFR and the absolute difference: more favourable decisions, or
-        higher levels, are neither better nor worse. The better model must answer better than a
-        guess, and all items of a side must have the same number of samples. Under ``bounds``, the
-        limits are those over all completions of the answers to the items that were asked, without a
-        test or verdict.
+        "unclear" in all other cases. ``verdict_reason`` states why it was withheld, or why it is
+        unclear although the tests reject. For other kinds of answers, the verdict is on CFR and the
+        absolute difference: more favourable decisions, or higher levels, are neither better nor
+        worse. The better model must answer better than a guess, and all items of a side must have
+        the same number of samples. Under ``bounds``, the limits are those over all completions of
+        the answers to the items that were asked, without a test or verdict.
 
         Questions without groups have one row per benchmark and other columns, see
         `fairstats.comparisons.without_groups.compare_without_groups`.
