@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
 from fairstats.benchmarks.kinds import Kind
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
+from fairstats.inference.verdict import INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.findings import prompted
@@ -184,7 +186,7 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     every = INTERVALS if aspect == INTERVAL else TESTS
     methods = [method for method in every if method in set(rows["choice"])]
     labels = {_PUBLISHED: "As published"} | {method: CHOICE_LABELS[method] for method in methods}
-    return _table(rows, release, _choice_cells, labels, name=name)
+    return _table(rows, release, partial(_choice_cells, alpha=release.alpha), labels, name=name)
 
 
 def _table(
@@ -234,14 +236,17 @@ def _policy_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
     return cells
 
 
-def _choice_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
+def _choice_cells(rows: pd.DataFrame, kind: Kind, *, alpha: float) -> dict[str, Markup]:
     """Return one pair's cells: the published result, its method, and the other methods' results."""
     cells = {}
     for row in rows.to_dict("records"):
-        figure = _limits(row, kind)
+        figure, reason = _limits(row, kind), ""
         if row["aspect"] != INTERVAL:
             figure = p_figure(row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"])
-        verdict = _other_verdict(row, rows)
+            # The interval is the published one, so only other completions can leave this open.
+            is_open = row["verdict"] == INCONCLUSIVE and row["p_adjusted"] <= alpha
+            reason = "missing answers could change it" * is_open
+        verdict = _other_verdict(row, rows, reason)
         cells[row["choice"]] = filled("choice_cell", figure=figure, verdict=verdict)
         if row["published"]:
             method, comma, effect = row["choice"].partition(", design effect")
@@ -255,15 +260,17 @@ def _limits(row: Mapping[Hashable, Any], kind: Kind) -> str:
     return signed_range(kind, row["ci_low"], row["ci_high"])
 
 
-def _other_verdict(row: Mapping[Hashable, Any], rows: pd.DataFrame) -> Markup | str:
+def _other_verdict(
+    row: Mapping[Hashable, Any], rows: pd.DataFrame, reason: str = ""
+) -> Markup | str:
     """Return the verdict of a choice if it differs from the published one; a baseline has none."""
     verdicts = rows.loc[rows["published"], "verdict"].head(1).fillna("")
     verdict = row["verdict"] if isinstance(row["verdict"], str) else ""
     same = row["attribute"] == BASELINE or (verdicts == verdict).all()
-    return "" if same else _verdict(verdict)
+    return "" if same else _verdict(verdict, reason)
 
 
-def _verdict(verdict: object) -> Markup | str:
+def _verdict(verdict: object, reason: str = "") -> Markup | str:
     if not isinstance(verdict, str) or not verdict:
         return NOT_JUDGED
-    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason="")
+    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason=reason)

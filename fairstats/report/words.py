@@ -42,7 +42,14 @@ def counted_items(benchmark: Benchmark, n: int, units: int | None = None) -> str
     text = f"{n:,} {words.item if n == 1 else words.items}"
     if benchmark.cluster is None or units is None:
         return text
-    return f"{text} of {units:,} {words.cluster if units == 1 else words.clusters}"
+    return f"{text} of {counted_clusters(benchmark, units)}"
+
+
+def counted_clusters(benchmark: Benchmark, units: int) -> str:
+    """Return a number of clusters with their noun; if it is not declared, with their column."""
+    words = words_of(benchmark)
+    column = f" ({benchmark.cluster})" * (words.clusters == Words().clusters)
+    return f"{units:,} {words.cluster if units == 1 else words.clusters}{column}"
 
 
 def unit_noun(benchmark: Benchmark) -> str:
