@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
+from pyarrow.fs import LocalFileSystem
 
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
@@ -84,8 +87,6 @@ def read_answers(
     write_answers : the inverse for parquet.
     fairstats.answers.benchmark_checks.validate_answers : checks against the declarations.
     """
-    import pyarrow
-
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []
     paths = answer_files(source)
@@ -275,16 +276,11 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     Of a file that Python opened, a thread of arrow could let go while the process ends, which then
     aborts.
     """
-    from pyarrow.fs import LocalFileSystem
-
     return pd.read_parquet(path, filesystem=LocalFileSystem(), **options)
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     """Write a frame as parquet (zstd) to a temporary file, and rename it."""
-    import pyarrow
-    import pyarrow.parquet
-
     # The bytes must not depend on the parts that a table was joined from: verification compares.
     table = pyarrow.Table.from_pandas(frame, preserve_index=False).combine_chunks()
     with whole_file(path) as temporary:

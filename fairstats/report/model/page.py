@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT
 from markupsafe import Markup
 
 from fairstats._lib.formatting import (
@@ -84,9 +85,6 @@ from fairstats.report.words import (
     unsigned,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from great_tables import GT
 
 _UNNAMED = (
     " Groups that are not named gave the same answer as the groups that they are compared with, or "
