@@ -40,7 +40,6 @@ from fairstats.inference.item_bootstrap import (
     bounded_mean_interval,
 )
 from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
-from fairstats.inference.mantel_haenszel import mantel_haenszel
 from fairstats.inference.mcnemar import cochran_q
 from fairstats.inference.multiplicity import max_t, rank_sets
 from fairstats.inference.posterior import paired_posterior
@@ -167,7 +166,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     gap_heterogeneity: lambda: ((answers(("m", "m-2")),), {}),
     gee_logistic: lambda: ((answers(),), {}),
     item_functioning: lambda: ((answers(("m", "m-2")),), {}),
-    mantel_haenszel: lambda: (([[[3, 1], [2, 4]]],), {}),
     sampling_noise: lambda: ((answers(),), {}),
     shrink_intersections: lambda: (
         ([0.7, 0.8, 0.6, 0.9],),
