@@ -17,7 +17,10 @@ from fairstats._lib.problems import InputError, check_numbers, input_error, keyw
 from fairstats.asking.models import Ask, AskingOptions, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import (
+    Budget,
     Campaign,
+    Pace,
+    estimate,
     noted_names,
     reconcile,
     show_progress,
@@ -26,11 +29,11 @@ from fairstats_collectors.campaign import (
 from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.journal import SUFFIX, Journal
-from fairstats_collectors.limits import Budget, Pace, Price, estimate
 from fairstats_collectors.models import (
     EMBEDDED,
     EMBEDDED_MODEL,
     KnownModel,
+    Price,
     find_model,
     serve_embedded,
 )
@@ -122,8 +125,8 @@ class Terms:
         return self.budget.cost(task, reply)
 
     def estimate(self, tasks: Sequence[Task]) -> str:
-        """Estimate the most that these requests need, as far as it can be known."""
-        return str(estimate(tasks, self.longest, self.known.price))
+        """State the most that these requests need, as far as it can be known."""
+        return estimate(tasks, self.longest, self.known.price)
 
     def print_estimate(self, tasks: Sequence[Task]) -> None:
         """Print the planned requests and their possible cost, and show the first message."""
