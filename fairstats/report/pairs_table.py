@@ -13,10 +13,9 @@ from markupsafe import Markup
 from fairstats._lib.formatting import capital, decimal, level
 from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.words import heading, named_test
+from fairstats.report.words import NONE, heading, named_test, p_cell
 
 #: The columns of a model's page, and those that an audit report has room for.
 EVERY = ("gap", "verdict", "a", "b", "ratio", "cfr", "eo", "h", "counts", "p")

@@ -33,10 +33,21 @@ from fairstats.report.charts.marks import (
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, UNKNOWN, Figure
 from fairstats.report.findings import board_label, pair_note
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
-from fairstats.report.words import gap_name, higher_by, meaning, named_test, noun, scaled
+from fairstats.report.words import (
+    FOUR_FIFTHS,
+    MOST_RATIO,
+    NONE,
+    UNKNOWN,
+    Figure,
+    gap_name,
+    higher_by,
+    meaning,
+    named_test,
+    noun,
+    scaled,
+)
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}

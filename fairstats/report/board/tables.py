@@ -28,11 +28,10 @@ from fairstats.report.board.charts import (
     original_accuracy,
 )
 from fairstats.report.board.figures import BoardFigures, Panel, is_long
-from fairstats.report.figures import NONE, Figure, p_cell
 from fairstats.report.page_output import filled, output_format, page_root
 from fairstats.report.pairs_table import EVERY, named_pairs
 from fairstats.report.tables import as_label, breakable, share, written_table
-from fairstats.report.words import difference_name, named_test, noun
+from fairstats.report.words import NONE, Figure, difference_name, named_test, noun, p_cell
 
 
 def overview_table(figures: BoardFigures, *, name: str) -> GT:

@@ -31,7 +31,6 @@ from fairstats.report.changes.rows import (
 )
 from fairstats.report.charts.marks import Axis, axis_over, dot, line, words
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, show_chart
-from fairstats.report.figures import p_cell
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import (
     ACCENT_A,
@@ -48,7 +47,7 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.tables import labels_of, written_table
-from fairstats.report.words import meaning, scaled, words_of
+from fairstats.report.words import meaning, p_cell, scaled, words_of
 
 #: The colours of changes that are better, worse or unclear.
 _COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}

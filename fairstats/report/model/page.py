@@ -38,7 +38,6 @@ from fairstats.report.board.tables import shown_fact
 from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
-from fairstats.report.figures import NONE, UNKNOWN, Figure, figure_of
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.notes import (
     flag_notes,
@@ -76,9 +75,13 @@ from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import change_of, policy_table, robustness, with_missing
 from fairstats.report.tables import breakable, written_table
 from fairstats.report.words import (
+    NONE,
+    UNKNOWN,
+    Figure,
     counted_items,
     difference_name,
     discordant_note,
+    figure_of,
     gap_name,
     noun,
     option_noun,

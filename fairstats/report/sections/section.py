@@ -16,8 +16,8 @@ from fairstats._lib.formatting import capital, level, listed
 from fairstats.report.answer_sets import AnswerSet, Pair, reasons_of
 from fairstats.report.charts.marks import Axis, axis_over, words
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import NONE, Figure
 from fairstats.report.tables import breakable, labels_of, written_table
+from fairstats.report.words import NONE, Figure
 
 CANNOT = "Cannot be judged"
 # More groups than these are counted, not named.
