@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast, get_args
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -446,8 +447,6 @@ def answers_of_one(
     InputError
         If there are none; the message lists the available models, strategies or versions.
     """
-    import narwhals as nw
-
     wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
     own = nw.from_native(answers).lazy()
     for column, value in wanted.items():
@@ -464,8 +463,6 @@ def answers_of_one(
 
 def renamed(answers: Any, model: str) -> Any:
     """Return answers under another name of their model, in the engine that holds them."""
-    import narwhals as nw
-
     return nw.from_native(answers).lazy().with_columns(model=nw.lit(model)).to_native()
 
 

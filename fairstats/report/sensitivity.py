@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT, html
+from great_tables._text import BaseText
 from markupsafe import Markup
 
 from fairstats._lib.formatting import listed, number_word, p_figure, quoted, uncapital
@@ -24,10 +26,6 @@ from fairstats.report.findings import prompted
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.tables import MARKS, breakable, written_table
 from fairstats.report.words import signed_range, test_name
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from great_tables._text import BaseText
 
 #: The treatment of a missing answer by each policy, in a few words.
 POLICY_NOTES = {
@@ -149,8 +147,6 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     There is one row per pair and one column per policy: the estimate with its interval, or the
     range over all fill-ins. A cell is marked if its policy would change the published verdict.
     """
-    from great_tables import html
-
     rows = rows[rows["aspect"] == MISSING]
     kinds = {release.benchmarks[str(name)].kind.name for name in rows["benchmark"].unique()}
     worst = {_WORST.get(kind, "the worse end of the scale") for kind in kinds} or {"wrong"}
