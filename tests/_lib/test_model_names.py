@@ -162,6 +162,7 @@ def test_models_of_a_family_are_different(family):
         ("GPT-4o-mini", "ChatGPT 4o mini"),
         ("GPT-4o-mini", "gpt-4o-mini run 2"),
         ("GPT-4o-mini", "gpt-4o-mini-temp0.7"),
+        ("GPT-4o-mini", "gpt-4o-mini t0"),
         ("GPT-4o-mini", "GPT-4o-mini #2"),
         ("Llama-3-8B", "unsloth/Llama-3-8B-bnb-4bit"),
     ],
