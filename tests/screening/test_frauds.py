@@ -73,8 +73,10 @@ def test_set_whose_unexpected_answers_were_replaced_is_asked_about(by_check, ren
         make, rng = usual_answers(1, renamed=renamed), np.random.default_rng(number)
         made = make(own, against, load_benchmark("fairmedqa"), rng).assign(model="new")
         rows = by_check(screen(made, against), "new")
-        asked += rows.loc["minority_answers", "flag"] == "look"
-    assert asked >= 3
+        flagged = rows.index[rows["flag"] == "look"]
+        assert renamed or set(flagged) <= {"minority_answers"}
+        asked += len(flagged) > 0
+    assert asked == 4
 
 
 def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, synthetic):
