@@ -5,14 +5,19 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy import optimize, stats
 
 import fairstats
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
 from fairstats.estimates.item_statistics import ITEM_FUNCTIONING_COLUMNS
+from fairstats.estimates.specifications import smallest_margins
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.metrics.registry import METRICS
 from fairstats.publishing.json_api import described_columns
@@ -145,6 +150,63 @@ def test_the_python_of_the_page_on_items_and_models_runs():
     assert mean in text
     assert (names["items"]["p_holm"] > 0.05).all()
     assert names["noise"]["metric"].nunique() == 3
+
+
+def test_the_python_of_the_page_on_statistics_recomputes_limits_over_clusters(benchmark_file):
+    """Limits of `analyze` follow from the printed formulas; Tango's are the roots of its score."""
+    text = (DOCS / "statistics.md").read_text(encoding="utf-8")
+    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "def with_room" in c)
+    names: dict[str, Any] = {"fairstats": fairstats}
+    exec(code, names)
+    assert -1 < names["low"] < names["values"].mean() < names["high"] < 1
+
+    rng = np.random.default_rng(4)
+    wards = np.repeat(np.arange(9), [2, 3, 5, 5, 6, 8, 11, 15, 25])
+    items = [f"i{place}" for place in range(len(wards))]
+    key, wrong = np.resize(["A", "B", "C"], 80), np.resize(["B", "C", "A"], 80)
+    keys = "item_id,answer_key,ward\n" + "".join(
+        f"{item},{right},w{ward}\n" for item, right, ward in zip(items, key, wards, strict=True)
+    )
+    path = benchmark_file(keys=keys, missing='missing = "available"\ncluster = "ward"', baseline="")
+    benchmark = load_benchmark(path)
+    # The groups differ in three wards only, so that the median ward matters.
+    right = {"white": rng.random(80) < 0.8}
+    right["black"] = right["white"] & ~((wards % 3 == 0) & (rng.random(80) < 0.3))
+    right["asian"] = rng.random(80) < 0.8
+    answers = pd.concat(
+        pd.DataFrame({"item_id": items, "group": group, "answer": np.where(own, key, wrong)})
+        for group, own in right.items()
+    ).assign(
+        benchmark="three", benchmark_version="1", model="m", strategy="plain", attribute="race"
+    )
+    answers = answers.assign(sample=0, answer_key=np.tile(key, 3))
+    table = fairstats.analyze(answers, benchmarks=[benchmark], metrics=["accuracy_difference"])
+    margins = smallest_margins(answers, benchmarks=[benchmark])
+    table, margins = (
+        own[own["group_a"] == "white"].set_index("group_b") for own in (table, margins)
+    )
+    for other in ("black", "asian"):
+        values = right["white"].astype(int) - right[other]
+        effect = names["corrected_effect"](values, wards)
+        assert effect > 1.1
+        n10, n01, n = ((values == 1).sum(), (values == -1).sum(), len(values))
+
+        def beyond(delta: float, z: float, counts=(n10, n01, n), effect=effect) -> float:
+            """Tango's score minus z; p01 is the root of the likelihood's quadratic."""
+            n10, n01, n = (count / effect for count in counts)
+            b, c = -n10 - n01 + (2 * n - n10 + n01) * delta, -n01 * delta * (1 - delta)
+            p01 = (np.sqrt(b**2 - 8 * n * c) - b) / (4 * n)
+            return (n10 - n01 - n * delta) / np.sqrt(n * (2 * p01 + delta * (1 - delta))) - z
+
+        def limits(alpha: float, beyond=beyond) -> list[float]:
+            z = stats.norm.isf(alpha / 2)
+            return [optimize.brentq(beyond, -0.9, 0.9, args=(side * z,)) for side in (1, -1)]
+
+        assert table.loc[other, ["ci_low", "ci_high"]].tolist() == pytest.approx(
+            limits(0.05), abs=1e-9
+        )
+        inner = names["with_room"](values.mean(), *limits(0.1), wards)
+        assert margins.loc[other, "smallest_margin"] == pytest.approx(max(np.abs(inner)), abs=1e-9)
 
 
 def test_the_links_between_documents_lead_somewhere():

@@ -38,10 +38,8 @@ from fairstats.inference.intersections import shrink_intersections
 from fairstats.inference.intervals import square_and_add, tango, tango_limits, wilson
 from fairstats.inference.item_bootstrap import (
     bounded_mean_interval,
-    cluster_bootstrap,
 )
 from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
-from fairstats.inference.mantel_haenszel import mantel_haenszel
 from fairstats.inference.mcnemar import cochran_q
 from fairstats.inference.multiplicity import max_t, rank_sets
 from fairstats.inference.posterior import paired_posterior
@@ -150,10 +148,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     bootstrap_counts: lambda: (([1, 2, 3, 4],), {"n_resamples": 99, "rng": 1}),
     bounded_mean_interval: lambda: (([0.1, 0.5, 0.7],), {}),
     check_submission: lambda: (("no/such/folder",), {}),
-    cluster_bootstrap: lambda: (
-        ([[1, 1, 0, 0], [1, 0, 1, 0]],),
-        {"n_resamples": 99, "rng": 1},
-    ),
     fairstats.cohens_h_interval: lambda: ((), PAIRED),
     fairstats.compare: lambda: (
         (answers(("m",)), answers(("m-2",))),
@@ -172,7 +166,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     gap_heterogeneity: lambda: ((answers(("m", "m-2")),), {}),
     gee_logistic: lambda: ((answers(),), {}),
     item_functioning: lambda: ((answers(("m", "m-2")),), {}),
-    mantel_haenszel: lambda: (([[[3, 1], [2, 4]]],), {}),
     sampling_noise: lambda: ((answers(),), {}),
     shrink_intersections: lambda: (
         ([0.7, 0.8, 0.6, 0.9],),
@@ -259,7 +252,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
 INTERNAL = {
     *("agreement_law", "agreement_of", "coefficients_of", "compare_groups", "crossed_agreement"),
     *("design_effect_of", "flip_tests", "jackknife_parts", "normal_power", "rates_of"),
-    *("resample_clusters", "unvaried_limits", "effective_tango_limits", "score_limits"),
+    *("law_of_sum", "unvaried_limits", "effective_tango_limits", "score_limits"),
     *(
         "contrasts",
         "kinds_of",
@@ -439,7 +432,6 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, ("n",)),
     (bootstrap_counts, {"counts": [1, 2, 3, 4]}, ("counts",)),
     (fairstats.bootstrap, PAIRED, tuple(PAIRED)),
-    (cluster_bootstrap, {"clusters": [[1, 1, 0, 0], [1, 0, 1, 0]]}, ("clusters",)),
     (
         bounded_mean_interval,
         {"values": [0.5, 1], "multiplicity": [1, 2]},
@@ -463,7 +455,6 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (cfr, {"same": 3, "n": 9}, ("n",)),
     (complete_counts, PAIRED | {"same": 61}, (*PAIRED, "same")),
     (counts_of_kinds, {"categories": ["a", "b"], "counts": [[1, 2]]}, ("counts",)),
-    (exact_sums.sum_law, {"n": 2, "values": [0, 1], "probabilities": [0.5, 0.5]}, ("n",)),
 ]
 
 
@@ -592,9 +583,8 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"values": [1, 0], "items": [1], "raters": [1, 2]},
         r"one shape \(n,\); got \(2,\) and \(1,\)",
     ),
-    (exact_sums.sum_law, {"n": 0, "values": [0, 1], "probabilities": [0.5, 0.5]}, "n=0 must be at"),
     (
-        exact_sums.sum_law,
+        exact_sums.fine_sum_law,
         {"n": 2, "values": [0, 1], "probabilities": [1.5, -0.5]},
         r"probabilities\[0\]=1.5 must be a share",
     ),

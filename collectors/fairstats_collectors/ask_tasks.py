@@ -9,13 +9,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
+
+import openai
 
 from fairstats._lib.problems import InputError, check_numbers, input_error, keyword, wrong
 from fairstats.asking.models import Ask, AskingOptions, Replies, Reply, Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import (
+    Budget,
     Campaign,
+    Pace,
+    estimate,
     noted_names,
     reconcile,
     show_progress,
@@ -24,17 +29,14 @@ from fairstats_collectors.campaign import (
 from fairstats_collectors.chat_requests import Service
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.journal import SUFFIX, Journal
-from fairstats_collectors.limits import Budget, Pace, Price, estimate
 from fairstats_collectors.models import (
     EMBEDDED,
     EMBEDDED_MODEL,
     KnownModel,
+    Price,
     find_model,
     serve_embedded,
 )
-
-if TYPE_CHECKING:
-    import openai
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ class Terms:
         return self.budget.cost(task, reply)
 
     def estimate(self, tasks: Sequence[Task]) -> str:
-        """Estimate the most that these requests need, as far as it can be known."""
-        return str(estimate(tasks, self.longest, self.known.price))
+        """State the most that these requests need, as far as it can be known."""
+        return estimate(tasks, self.longest, self.known.price)
 
     def print_estimate(self, tasks: Sequence[Task]) -> None:
         """Print the planned requests and their possible cost, and show the first message."""
@@ -270,8 +272,6 @@ def _printable(text: str) -> str:
 
 
 def _run_batch(campaign: Campaign, tasks: list[Task], settle: bool, terms: Terms) -> None:
-    import openai
-
     budget, service, journal = campaign.budget, campaign.service, campaign.journal
     most = budget.spent + sum(budget.worst(task) for task in tasks)
     if budget.max_cost is not None and most > budget.max_cost and not has_batch(journal):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
+import openai
 from numpy.typing import NDArray
 
 from fairstats._lib.problems import input_error
@@ -95,8 +96,6 @@ def service_embedder(
             await asyncio.gather(*(work() for _ in range(_CONCURRENCY)))
 
     def ask(texts: Sequence[str], keep: Keep) -> None:
-        import openai
-
         try:
             return in_a_loop(run(_batches(texts), keep))
         except openai.OpenAIError as error:

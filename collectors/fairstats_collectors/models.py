@@ -18,10 +18,27 @@ from types import MappingProxyType, ModuleType
 
 from fairstats._lib.problems import input_error
 from fairstats._lib.toml_files import Number, Table, parse, read_toml
-from fairstats_collectors.limits import Price
 
 _FILE = Path(__file__).with_name("models.toml")
 _SETTINGS = ("temperature", "seed", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Price:
+    """Prices in dollars per million tokens.
+
+    Examples
+    --------
+    >>> Price(2.0, 8.0).of(1_000_000, 500_000)
+    6.0
+    """
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Return the cost of this many tokens in dollars."""
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
 @dataclass(frozen=True)

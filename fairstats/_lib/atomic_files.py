@@ -38,6 +38,16 @@ def unfinished(path: Path) -> Path:
 
 
 @contextmanager
+def unfinished_folder(path: Path) -> Iterator[Path]:
+    """Give the path of `unfinished` to make a folder there; what is still there is removed."""
+    building = unfinished(path)
+    try:
+        yield building
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+@contextmanager
 def locked(folder: Path, *inside: str) -> Iterator[None]:
     """Hold a folder, which is created if missing; other processes of this machine wait.
 

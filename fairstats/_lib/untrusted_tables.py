@@ -11,9 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+import pyarrow
+import pyarrow.compute
+import pyarrow.parquet
+from pyarrow import types
 
 from fairstats._lib import untrusted_files as limits
 from fairstats._lib.paths import AnyPath
@@ -29,9 +33,6 @@ from fairstats._lib.untrusted_files import (
     too_many_cells,
     too_many_rows,
 )
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _UNPACKED_SHARE = 20
 _BATCH_ROWS = 65_536
@@ -160,8 +161,6 @@ def check_parquet(path: Path) -> None:
 @contextmanager
 def _named_damage(file: FileBytes) -> Iterator[None]:
     """Raise an `InputError` if a parquet file cannot be read."""
-    import pyarrow
-
     try:
         yield
     except InputError:
@@ -174,9 +173,6 @@ def _named_damage(file: FileBytes) -> Iterator[None]:
 
 
 def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Table:
-    import pyarrow
-    import pyarrow.parquet
-
     source = pyarrow.py_buffer(file.content)
     # Use ParquetFile: read_table adds columns from folder names.
     with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source)) as whole:
@@ -272,8 +268,6 @@ def _column_chunks(file: FileBytes, metadata: Any) -> list[Any]:
     when rows are read. So a row of each group is read, up to its first page: all columns are opened
     before that.
     """
-    import pyarrow.parquet
-
     chunks = []
     for number in range(metadata.num_row_groups):
         # Not by an exception of its own: arrow would keep it, and so the caller's tables.
@@ -306,8 +300,6 @@ def without_index(columns: Iterable[str], path: str) -> list[str]:
 
 
 def _type_problems(fields: Collection[pyarrow.Field], path: str) -> Iterator[Problem]:
-    from pyarrow import types
-
     for one in fields:
         kind = one.type
         number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
@@ -317,17 +309,12 @@ def _type_problems(fields: Collection[pyarrow.Field], path: str) -> Iterator[Pro
 
 
 def _is_text(kind: pyarrow.DataType) -> bool:
-    from pyarrow import types
-
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _text_bytes(column: pyarrow.Array) -> int:
     """Return the bytes of a column if every row has a separate copy of its text."""
-    import pyarrow.compute
-    from pyarrow import types
-
     if not types.is_dictionary(column.type):
         return 0
     lengths = pyarrow.compute.binary_length(column.dictionary.cast("large_binary"))
@@ -335,8 +322,6 @@ def _text_bytes(column: pyarrow.Array) -> int:
 
 
 def _decoded(column: pyarrow.Array) -> pyarrow.Array:
-    from pyarrow import types
-
     if not types.is_dictionary(column.type):
         return column
     return column.dictionary.cast("large_string").take(column.indices)
@@ -344,8 +329,6 @@ def _decoded(column: pyarrow.Array) -> pyarrow.Array:
 
 def _exact_integers(kind: Any) -> Any:
     """Keep integers next to nulls as integers: as floats they would be exact only up to 2**53."""
-    import pyarrow
-
     small = pyarrow.types.is_integer(kind) and not pyarrow.types.is_uint64(kind)
     return pd.Int64Dtype() if small else None
 

@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import pandas as pd
 
 from fairstats._lib.problems import Note, Problem, input_error, refuse
@@ -16,10 +17,6 @@ from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.schema_checks import how_to_add
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
 
 #: Columns that identify a unit, without its attribute and pair of groups.
 UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
@@ -78,8 +75,6 @@ class OpenAnswers(Memo):
 
     def only(self, names: Sequence[str]) -> OpenAnswers:
         """Return the answers to some of the benchmarks."""
-        import narwhals as nw
-
         own = {name: one for name, one in self.benchmarks.items() if name in names}
         if len(own) == len(self.benchmarks):
             return self
@@ -106,8 +101,6 @@ def open_answers(
         key that differs from the benchmark's, an unknown benchmark, attribute or group, unknown
         items among known ones, and an item in two clusters or none if the benchmark has clusters.
     """
-    import narwhals as nw
-
     if isinstance(answers, OpenAnswers):
         return answers
     frame, in_memory = _lazy(answers)
@@ -145,8 +138,6 @@ def open_pairs(
 
 
 def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
-    import narwhals as nw
-
     try:
         given = nw.from_native(answers)
     except TypeError:
@@ -187,8 +178,6 @@ def _canonical(
     frame: nw.LazyFrame[Any], stored: Mapping[tuple[str, str], Mapping[str, str]]
 ) -> nw.LazyFrame[Any]:
     """Write answers and keys as they are stored."""
-    import narwhals as nw
-
     table = frame.collect().to_pandas()
     for (name, column), meant in stored.items():
         own = (table["benchmark"] == name).to_numpy()
@@ -203,8 +192,6 @@ def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
 
 def count_rows(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
     """Count the rows with the same values in these columns, in a column ``rows``."""
-    import narwhals as nw
-
     columns = list(columns)
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
@@ -224,8 +211,6 @@ def batches(frame: nw.LazyFrame[Any], rows: int = 500_000) -> Iterator[pd.DataFr
 
 def distinct_parts(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> Iterator[pd.DataFrame]:
     """Yield distinct rows as `distinct` returns them, in parts if the engine can give them."""
-    import narwhals as nw
-
     if isinstance(frame.to_native(), pd.DataFrame):
         yield distinct(frame, columns)
         return
@@ -252,8 +237,6 @@ def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
 
 def _text_columns(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
     """Return the compared columns as text: categories and all-null columns compare differently."""
-    import narwhals as nw
-
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
         names = [name for name in names if native[name].dtype != "str"]
@@ -262,8 +245,6 @@ def _text_columns(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFram
 
 def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     """Refuse rows without a key, which some engines would drop silently."""
-    import narwhals as nw
-
     names = KEY_COLUMNS
     native = frame.to_native()
     if isinstance(native, pd.DataFrame):
@@ -353,8 +334,6 @@ def not_an_answer(benchmark: Benchmark, value: str) -> tuple[str, str]:
 
 def _refuse_wrong_clusters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
     """Refuse items in two clusters or in none, if the answers have to name them."""
-    import narwhals as nw
-
     problems = []
     there = frame.collect_schema().names()
     for name, benchmark in benchmarks.items():

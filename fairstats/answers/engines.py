@@ -20,7 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import narwhals as nw
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
+from pyarrow import types
 
 from fairstats._lib.paths import AnyPath, Paths
 from fairstats._lib.problems import (
@@ -42,7 +46,6 @@ from fairstats.answers.schema_checks import check_answers, column_problems
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow
     import pyspark.sql
 
 #: Settings that must not differ between groups.
@@ -125,8 +128,6 @@ def scan_answers(
 
 def _of_snapshot(answers: Any, columns: list[str], snapshot: str) -> Any:
     """Return the answers of a snapshot, which must be there."""
-    import narwhals as nw
-
     frame = nw.from_native(answers).lazy()
     there = set(distinct(frame, ["snapshot"])["snapshot"]) if "snapshot" in columns else set()
     if snapshot not in there:
@@ -189,9 +190,6 @@ def file_columns(path: Path) -> list[str]:
 
 
 def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
-    import pyarrow
-    import pyarrow.parquet
-
     if path.suffix.lower() != ".parquet":
         remedy = "use pandas, or convert the file: write_answers(read_answers(...), ...)"
         raise input_error(path, f"{engine} reads only parquet", remedy)
@@ -241,8 +239,6 @@ def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine)
 
 
 def _type_problems(schema: pyarrow.Schema, path: str) -> list[Problem]:
-    from pyarrow import types
-
     problems = []
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
@@ -356,8 +352,6 @@ def check_values(answers: Any) -> None:
 
     Names that reading would rewrite are refused too.
     """
-    import narwhals as nw
-
     frame = nw.from_native(answers).lazy()
     there = frame.collect_schema().names()
     columns = [name for name in READ_COLUMNS if name in there]

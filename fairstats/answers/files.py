@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
+from pyarrow.fs import LocalFileSystem
 
 from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
@@ -39,8 +42,8 @@ COMMENTS_SUFFIX = ".comments.csv"
 _MOST_ROWS = 100
 #: The word for the shipped answers, wherever files are named and none has this name.
 EXAMPLE = "example"
-#: In the folder of a release, the file of answers, or the folder of their parts.
-_RELEASED = "downloads/answers"
+#: Of a site, the folder of its releases; of a release, the folder of its data, and its manifest.
+RELEASES, DOWNLOADS, MANIFEST = "v", "downloads", "manifest.json"
 #: Suffixes of files in a folder of answers that are no answers.
 NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
@@ -84,8 +87,6 @@ def read_answers(
     write_answers : the inverse for parquet.
     fairstats.answers.benchmark_checks.validate_answers : checks against the declarations.
     """
-    import pyarrow
-
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []
     paths = answer_files(source)
@@ -275,16 +276,11 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     Of a file that Python opened, a thread of arrow could let go while the process ends, which then
     aborts.
     """
-    from pyarrow.fs import LocalFileSystem
-
     return pd.read_parquet(path, filesystem=LocalFileSystem(), **options)
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     """Write a frame as parquet (zstd) to a temporary file, and rename it."""
-    import pyarrow
-    import pyarrow.parquet
-
     # The bytes must not depend on the parts that a table was joined from: verification compares.
     table = pyarrow.Table.from_pandas(frame, preserve_index=False).combine_chunks()
     with whole_file(path) as temporary:
@@ -374,10 +370,11 @@ def answer_files(source: Paths) -> list[Path]:
         if path.is_dir():
             with collected(problems):
                 inside = [p for p in _inside(path, SUFFIXES) if not p.name.endswith(NO_ANSWERS)]
-                if (path / "manifest.json").is_file():
+                if (path / MANIFEST).is_file():
                     # The other tables of a release are no answers.
-                    inside = [p for p in inside if str(p).startswith(str(path / _RELEASED))]
-                elif releases := sorted(path.glob("v/*/manifest.json")):
+                    released = str(path / DOWNLOADS / "answers")
+                    inside = [one for one in inside if str(one).startswith(released)]
+                elif releases := sorted(path.glob(f"{RELEASES}/*/{MANIFEST}")):
                     remedy = f"give the folder of one, e.g. {releases[-1].parent}"
                     raise input_error(path, "is a site of releases", remedy)
                 files.extend(inside)

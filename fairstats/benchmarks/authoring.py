@@ -137,7 +137,7 @@ def propose_benchmark(
     parts = [
         _HEAD.format(decide=DECIDE),
         *_entries(answers, name, keys_file, kind, cluster, crossed),
-        *_tables(answers, kind, item),
+        *_tables(answers, kind, item, cluster),
     ]
     for attribute, rows in _by_attribute(answers):
         names = list(map(str, rows["group"].unique()))
@@ -526,14 +526,17 @@ def _margin(kind: _Kind) -> str:
     return _entry(about.format(figure), equivalence_margin=0.02)
 
 
-def _tables(answers: pd.DataFrame, kind: _Kind, item: str) -> Iterator[str]:
+def _tables(answers: pd.DataFrame, kind: _Kind, item: str, cluster: str | None) -> Iterator[str]:
     versions = sorted(map(str, answers["benchmark_version"].unique()))
     noun = "vignettes" if kind.name == "choice" else f"{item}s"
-    if kind.name != "choice":
-        yield _entry(
-            f"{DECIDE}: what pages call an item and the person it describes: stay, patient.",
-            words={"item": item, "subject": "person"},
-        )
+    words = {} if kind.name == "choice" else {"item": item, "subject": "person"}
+    called = ["an item and the person it describes: stay, patient"] if words else []
+    # A name that takes a plural in s.
+    if cluster != "cluster" and re.fullmatch(r"[a-z]{2,}[a-rt-xz]", cluster or ""):
+        words["cluster"] = str(cluster)
+        called.append("what several items share: ward")
+    if words:
+        yield _entry(f"{DECIDE}: what pages call {'; and '.join(called)}.", words=words)
     yield _entry(
         f"{DECIDE}: each version in the answers' column benchmark_version, as words that follow\n"
         "'On the' in a sentence: GPT-written vignettes.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,11 @@ from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.authoring import DECIDE
 from fairstats.benchmarks.benchmark_files import toml_value
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark, is_number, numbered
+from fairstats.inference.unit_means import effective_number
+from fairstats.inference.verdict import rare_share
 
+# The level of verdicts, unless the publisher chooses another one.
+_LEVEL = 0.05
 _TABLE = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
 _LONG_TEXTS = ('"""', "'''")
@@ -96,13 +102,29 @@ def _answers_and_units(benchmark: Benchmark) -> Iterator[str]:
     yield f"answer keys: {f'{keyed:,} of {items:,} items' if keyed else 'none'}"
     if benchmark.cluster is None:
         yield "independent units: the items"
+        yield from _smallest_margin(benchmark, items, benchmark.words.items)
     elif benchmark.clusters:
-        units = len(set(benchmark.clusters.values()))
-        values = f"{units:,} values of {benchmark.cluster} in the file of items"
+        sizes = list(Counter(benchmark.clusters.values()).values())
+        units = effective_number(sizes)
+        text = f"{len(sizes):,} values of {benchmark.cluster} in the file of items"
+        unequal = min(sizes) < max(sizes)
+        alike = f", which count as {units:.1f} of equal size" * unequal
         few = f" ({benchmark.few_clusters})" if benchmark.few_clusters else ""
-        yield f"independent units: {values}{few}"
+        yield f"independent units: {text}{alike}{few}"
+        yield from _smallest_margin(benchmark, units, benchmark.words.clusters)
     else:
         yield f"independent units: {benchmark.cluster}, from the column cluster of the answers"
+
+
+def _smallest_margin(benchmark: Benchmark, units: float, noun: str) -> Iterator[str]:
+    """Return a line on the margins at which even equal answers would not be called equivalent."""
+    if not units:
+        return
+    share = math.floor(1000 * float(rare_share(units, 2 * _LEVEL))) / 1000
+    limit, margin = share * benchmark.span, benchmark.equivalence_margin
+    text = f"equivalence: these {noun} cannot show it at a margin of "
+    text += f"±{benchmark.kind.shown_margin(limit)} or less (level {_LEVEL:.0%})"
+    yield text + ", so never at the declared one" * (margin <= limit)
 
 
 def _shown(benchmark: Benchmark, option: str) -> str:

@@ -26,7 +26,6 @@ COMMON = "common"
 ComparisonPolicy = Literal["common", "available", "complete", "incorrect", "bounds"]
 COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
 Family = Literal["model", "board", "release"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
 
 #: The attribute that compares the original vignette with the neutralized one, and its groups.
 BASELINE = "baseline"

@@ -78,8 +78,8 @@ def judge_changes(
     pandas.DataFrame
         The table with ``p_adjusted`` (over the rows of the family), ``p_pair`` and
         ``p_pair_adjusted`` (over its pairs), ``p_worst_adjusted``, ``adjust_method``, ``verdict``
-        and ``verdict_reason``. The last gives the reason if a verdict is withheld, and is missing
-        if it is not.
+        and ``verdict_reason``. The last gives the reason if a verdict is withheld, or unclear
+        although p is small, and is missing if not.
 
     Notes
     -----
@@ -145,6 +145,11 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     reason = reason.mask(
         reason.eq("") & (won | lost) & better.ne(""),
         "the better model is no better than a guess: " + better,
+    )
+    holds_0 = directed & (judged["ci_low"] <= 0) & (judged["ci_high"] >= 0)
+    reason = reason.mask(
+        reason.eq("") & tested & holds_0.groupby(keys).transform("any"),
+        "the tests reject, but an interval includes 0",
     )
     verdict = pd.Series(
         np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, UNCLEAR)), index=judged.index

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast, get_args
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -122,7 +123,7 @@ def compare(
         items that both models were asked, and every row is marked. Between versions of a benchmark
         there is no verdict, since the questions differ too.
     n_resamples, rng
-        The number of random swaps and their generator, if a test is not exact (see Notes).
+        The number of random swaps and their generator, if not all can be used (see Notes).
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in.
 
@@ -141,12 +142,12 @@ def compare(
         answers are completed against the change. ``verdict`` is "win-win" if ``p_pair_adjusted``
         and ``p_worst_adjusted`` are at most alpha and both intervals and bounds show a higher
         accuracy, a higher CFR and a lower AD. It is "lose-lose" if they show the reverse, and
-        "unclear" in all other cases, with a ``verdict_reason`` if it was withheld. For other kinds
-        of answers, the verdict is on CFR and the absolute difference: more favourable decisions, or
-        higher levels, are neither better nor worse. The better model must answer better than a
-        guess, and all items of a side must have the same number of samples. Under ``bounds``, the
-        limits are those over all completions of the answers to the items that were asked, without a
-        test or verdict.
+        "unclear" in all other cases. ``verdict_reason`` states why it was withheld, or why it is
+        unclear although the tests reject. For other kinds of answers, the verdict is on CFR and the
+        absolute difference: more favourable decisions, or higher levels, are neither better nor
+        worse. The better model must answer better than a guess, and all items of a side must have
+        the same number of samples. Under ``bounds``, the limits are those over all completions of
+        the answers to the items that were asked, without a test or verdict.
 
         Questions without groups have one row per benchmark and other columns, see
         `fairstats.comparisons.without_groups.compare_without_groups`.
@@ -164,9 +165,9 @@ def compare(
     least as wide as a score interval, and so hold if few items change. The tests swap the two
     models' answers item by item, or cluster by cluster, see
     `fairstats.comparisons.model_differences`. An item has the same weight for both models, however
-    many samples each has. Under ``common``, tests with one sample per item are
-    exact, because no answer is missing. If one is, items are swapped `n_resamples` times with
-    `rng`.
+    many samples each has. Under ``common``, tests with one sample per item are exact, because no
+    answer is missing. If one is, all swaps are used if there are at most `n_resamples`: 2ⁿ for n
+    items or clusters that differ. Only if there are more, random ones are drawn with `rng`.
 
     "Win-win" asserts several changes at once. It is tested by an intersection-union test. The
     hypothesis that at least one change is absent is rejected if all tests reject. So the largest of
@@ -446,8 +447,6 @@ def answers_of_one(
     InputError
         If there are none; the message lists the available models, strategies or versions.
     """
-    import narwhals as nw
-
     wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
     own = nw.from_native(answers).lazy()
     for column, value in wanted.items():
@@ -464,8 +463,6 @@ def answers_of_one(
 
 def renamed(answers: Any, model: str) -> Any:
     """Return answers under another name of their model, in the engine that holds them."""
-    import narwhals as nw
-
     return nw.from_native(answers).lazy().with_columns(model=nw.lit(model)).to_native()
 
 

@@ -18,6 +18,7 @@ from fairstats.benchmarks.kinds import CHOICE, KINDS, Kind
 from fairstats.inference.clustered_answers import (
     LARGEST_EXACT_SUM,
     MOST_ON_GRID,
+    all_signs,
     flip_test,
     sign_flip_test,
 )
@@ -86,7 +87,8 @@ def model_difference(
     alpha : float
         1 − confidence level.
     n_resamples, rng
-        The number of random swaps, if answers are missing, and their generator.
+        The number of random swaps, if answers are missing, and their generator. If there are at
+        most so many swaps in all, each is used once.
     few_units : bool
         Whether units are few and of unequal size, and so tested on a fine scale.
 
@@ -102,7 +104,10 @@ def model_difference(
     is then computed. If items were asked for different pairs, a pair of n items has weight 1 / n,
     as in the metric. These weights are converted to whole numbers, in the best proportion for which
     the distribution can be computed, usually accurate to 0.1% or better. The test is valid for any
-    weights. If answers of one model are missing, the swaps are drawn with `rng`.
+    weights. If answers of one model are missing, swaps change the denominators, and the metric is
+    computed again for each. All 2ⁿ swaps of n items that differ are used if there are at most
+    `n_resamples`, else random ones drawn with `rng`. Then p is not mid-p but exact: swaps as far as
+    the observed one count in full.
 
     AD is not such a mean: \|D\| has a kink at 0, where such intervals fail. But given the signs s,
     t of the two models' differences it is one: \|D_new\| − \|D_old\| = t D_new − s D_old. Each
@@ -237,7 +242,7 @@ def _quotient(part: IntArray, whole: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The number of random swaps and their generator; whether units are few."""
+    """The largest number of swaps, and the generator of random ones; whether units are few."""
 
     n: int
     rng: np.random.Generator | int
@@ -292,7 +297,8 @@ def _swap_tests(
 ) -> tuple[FloatArray, list[str]]:
     """Test every two models by swapping their answers per item; return p-values and methods.
 
-    All swaps are used if they leave the denominators fixed, else random ones of two models.
+    All swaps are used if they leave the denominators fixed or are few, else random ones of two
+    models.
     """
     pairs = np.column_stack(np.triu_indices(len(models), 1))
     if np.isnan(figure(models.sum(axis=1))).any():
@@ -300,7 +306,7 @@ def _swap_tests(
     is_exact = _has_fixed_denominators(models, figure)
     few = resampling.few_units
     swaps = (
-        _exact_swaps(models, figure, few) if is_exact else _random_swaps(models, figure, resampling)
+        _exact_swaps(models, figure, few) if is_exact else _listed_swaps(models, figure, resampling)
     )
     if figure is ad:
         p_values, method, choices = _over_signs(models, pairs, swaps, few)
@@ -308,6 +314,7 @@ def _swap_tests(
         ones = np.ones((len(pairs), 2 * models.shape[2]), dtype=np.int64)
         p_values, method = swaps(pairs, ones, np.zeros(len(pairs)))
         choices = [""] * len(pairs)
+    # If all swaps are listed, the smallest p-value is 2 / their number, and larger than this.
     if not is_exact and p_values[0] < 1.5 / (resampling.n + 1):
         method += f" (p ≤ 1/{resampling.n + 1}, their floor)"
     by = "unit by unit" if few else "item by item"
@@ -427,10 +434,10 @@ def _whole_weights(answers: IntArray, size: int) -> IntArray:
     return np.maximum(np.rint(exact[best]), 1).astype(np.int64)
 
 
-def _swapped_sums(cells: IntArray, many: IntArray, resampling: Resampling) -> IntArray:
-    """Return the sums of both models after random swaps, (1 + n, old and new, pairs, columns).
+def _swapped_sums(cells: IntArray, many: IntArray, resampling: Resampling) -> tuple[IntArray, str]:
+    """Return the sums of both models after swaps, (swaps, old and new, pairs, columns).
 
-    The first row is without any swap.
+    The first row is without any swap. All swaps are listed if they are few, else random ones.
     """
     change = (cells[:, 1] - cells[:, 0]).reshape(len(cells), -1)
     # Items with the same effect of a swap are drawn together. Items without an effect are not
@@ -438,18 +445,25 @@ def _swapped_sums(cells: IntArray, many: IntArray, resampling: Resampling) -> In
     rows, kind = np.unique(change, axis=0, return_inverse=True)
     count = np.bincount(kind.ravel(), weights=many, minlength=len(rows)).astype(np.int64)
     moves = rows.any(axis=1)
-    rng = np.random.default_rng(resampling.rng)
-    drawn = rng.binomial(count[moves], 0.5, (resampling.n, int(moves.sum())))
-    swapped = np.vstack([np.zeros_like(count[moves]), drawn])
+    rows, count = rows[moves], count[moves]
+    number = int(count.sum())
+    # 2^number is at most n.
+    if number < int(resampling.n).bit_length():
+        swapped, rows = all_signs(number) < 0, np.repeat(rows, count, axis=0)
+        method = f"all {len(swapped)} swaps"
+    else:
+        rng = np.random.default_rng(resampling.rng)
+        drawn = rng.binomial(count, 0.5, (resampling.n, len(count)))
+        swapped, method = np.vstack([np.zeros_like(count), drawn]), f"{resampling.n} random swaps"
     # Floating point makes the products fast and is exact for these whole numbers.
-    moved = (swapped.astype(np.float64) @ rows[moves]).astype(np.int64)
+    moved = (swapped.astype(np.float64) @ rows).astype(np.int64)
     moved = moved.reshape(-1, *cells.shape[2:])
     old, new = np.einsum("k,k...->...", many, cells)
-    return np.stack([old + moved, new - moved], axis=1)
+    return np.stack([old + moved, new - moved], axis=1), method
 
 
-def _random_swaps(models: IntArray, figure: Figure, resampling: Resampling) -> _Swaps:
-    """Return the tests of two models by random swaps, the same ones for each choice of signs.
+def _listed_swaps(models: IntArray, figure: Figure, resampling: Resampling) -> _Swaps:
+    """Return the tests of two models by listed swaps, the same ones for each choice of signs.
 
     If both models' signs are reversed, the difference is too. Only unequal signs mix the groups.
     """
@@ -459,7 +473,7 @@ def _random_swaps(models: IntArray, figure: Figure, resampling: Resampling) -> _
     if figure is ad:
         one_sided = np.repeat([1, -1], cells.shape[2])
         cells = np.concatenate([cells, _turned(cells, one_sided)], axis=2)
-    sums = _swapped_sums(cells, many, resampling)
+    sums, method = _swapped_sums(cells, many, resampling)
     alike, unlike = np.split(np.subtract(*rates(sums)), 2, axis=-1) if figure is ad else [sums] * 2
 
     def test(_: IntArray, signs: IntArray, __: FloatArray) -> tuple[FloatArray, str]:
@@ -474,7 +488,7 @@ def _random_swaps(models: IntArray, figure: Figure, resampling: Resampling) -> _
             # A swap that leaves a group without answers counts as extreme (conservative).
             far = (np.abs(changes) >= abs(changes[0]) - 1e-12) | np.isnan(changes)
             found.append(far.mean())
-        return np.array(found), f"{resampling.n} swaps"
+        return np.array(found), method
 
     return test
 
@@ -606,7 +620,7 @@ def _flips(unknown: npt.NDArray[np.bool_]) -> IntArray:
     """Return all ways to reverse unknown signs, one per row; the last row reverses all of them."""
     number = int(unknown.sum())
     flips = np.ones((2**number, len(unknown)), dtype=np.int64)
-    flips[:, unknown] -= 2 * (np.arange(2**number)[:, None] >> np.arange(number) & 1)
+    flips[:, unknown] = all_signs(number)
     return flips
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -29,9 +30,6 @@ from fairstats.answers.engine_frames import (
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.settings import settings_of
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 IntArray = npt.NDArray[np.int64]
 
@@ -307,8 +305,6 @@ def with_unasked(grid: Grid) -> Grid:
 
 
 def _in_memory(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
-    import narwhals as nw
-
     frame = opened.frame
     if len(opened.benchmarks) > 1:
         frame = frame.filter(nw.col("benchmark") == benchmark.name)
@@ -383,8 +379,6 @@ def _clusters(
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
     of_item: Mapping[str, str] = benchmark.clusters
     if not of_item:
-        import narwhals as nw
-
         own = opened.frame.filter(nw.col("benchmark") == benchmark.name)
         known = distinct(own, ["item_id", "cluster"]).astype(str)
         of_item = dict(zip(known["item_id"], known["cluster"], strict=True))
@@ -435,8 +429,6 @@ def _numbered(values: IntArray) -> tuple[IntArray, IntArray]:
 
 def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False) -> Grid:
     """Pivot by conditional aggregation; with `join`, count the rows that are alike."""
-    import narwhals as nw
-
     frame = opened.frame.filter(nw.col("benchmark") == benchmark.name)
     samples = np.sort(distinct(frame, ["sample"])["sample"].to_numpy(dtype=np.int64))
     units = opened.cells.loc[opened.cells["benchmark"] == benchmark.name, list(UNIT_COLUMNS)]
@@ -536,8 +528,6 @@ def _in_engine(opened: OpenAnswers, benchmark: Benchmark, *, join: bool = False)
 
 def _unit_numbers(units: pd.DataFrame) -> tuple[nw.Expr, IntArray]:
     """Return an expression that numbers all combinations of names, and the unit of each number."""
-    import narwhals as nw
-
     expression, place, size = nw.lit(0), np.zeros(len(units), dtype=np.int64), 1
     for name in UNIT_COLUMNS:
         codes, names = pd.factorize(units[name])
@@ -550,8 +540,6 @@ def _unit_numbers(units: pd.DataFrame) -> tuple[nw.Expr, IntArray]:
 
 def _replaced(column: str, numbers: Mapping[Any, int]) -> nw.Expr:
     """Replace names by numbers; null and other names by 0."""
-    import narwhals as nw
-
     if len(numbers) > 100:
         # Nested too deeply otherwise.
         old, new = list(numbers), list(numbers.values())
@@ -566,8 +554,6 @@ def _replaced(column: str, numbers: Mapping[Any, int]) -> nw.Expr:
 
 def _refuse_repeated(frame: nw.LazyFrame[Any], benchmark: Benchmark) -> None:
     """Name an attribute with repeated answers."""
-    import narwhals as nw
-
     found = (
         frame.group_by(*KEY_COLUMNS)
         .agg(repeated=nw.len())

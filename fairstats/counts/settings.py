@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -100,8 +101,6 @@ def settings_of(
     more than this share of its answers has a value. If the shares of answers without a value are
     that far apart, the column is in `Settings.unrecorded`.
     """
-    import narwhals as nw
-
     there = opened.frame.collect_schema().names()
     mixed = np.full(len(units), "", dtype=object)
     values: list[dict[str, tuple[str, ...]]] = [{} for _ in range(len(units))]
@@ -136,8 +135,6 @@ def settings_of(
 
 def _first_prompts(opened: OpenAnswers) -> pd.DataFrame:
     """Count the answers of each variant with and without a prompt; there are too many prompts."""
-    import narwhals as nw
-
     prompts = opened.frame.with_columns(nw.col(PROMPT).cast(nw.String))
     counted = prompts.with_columns(known=~nw.col(PROMPT).is_null()).group_by(*_KEYS, "known")
     return counted.agg(nw.col(PROMPT).min(), rows=nw.len()).collect().to_pandas()
@@ -188,8 +185,6 @@ def _same_prompts(
 
     In a control, the same prompt may be asked again.
     """
-    import narwhals as nw
-
     own = opened.frame.filter(
         nw.col("benchmark") == benchmark.name,
         nw.col("attribute").is_in([one.name for one in benchmark.varied]),

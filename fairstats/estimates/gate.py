@@ -403,7 +403,9 @@ def _extreme_columns(
 ) -> dict[str, FloatArray]:
     """Return `FIGURES` of a metric of pairs, from its own answers and each extreme completion."""
     estimate, *inner = _limits_of(metric, own)
-    _, *bare = _limits_of(metric, replace(own, room=False))
+    bare = inner
+    if np.isfinite(own.units).any():
+        _, *bare = _limits_of(metric, replace(own, room=False))
     lowest, highest = inner
     for one in extremes:
         _, other_low, other_high = _limits_of(metric, one)

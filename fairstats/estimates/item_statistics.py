@@ -120,8 +120,8 @@ def item_functioning(
     to adjust for. With models as strata, the conditional Mantel-Haenszel test of an item is
     McNemar's exact test over models. Several strategies or samples of one model are not
     independent, so whole models are flipped (`sign_flip_test`). With one answer per
-    variant, that is the same test. If the groups were asked of different models, use
-    `mantel_haenszel` with strata of ability.
+    variant, that is the same test. If the groups were asked of different models, use Mantel and
+    Haenszel's test with strata of ability (`statsmodels.stats.contingency_tables.StratifiedTable`).
 
     The null hypothesis is that this item has no gap, not that its gap is the usual one. With m
     models, no p-value is below 2^(1−m). Models that took part in selecting the items are left out.

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, grid
@@ -89,94 +88,6 @@ class SameVariants(Tabular):
         )
 
 
-def same_variants(
-    old: Any,
-    new: Any,
-    *,
-    missing: MissingPolicy | None = None,
-    alpha: float = 0.05,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-) -> SameVariants:
-    """Judge from their flips whether two answer sets are for the same variants.
-
-    A flip is an item and attribute for which only one group's answer is right. Models share flips
-    because they share items. If they also share the variants' text, a flip for race in one model
-    predicts one for race in the other, more than one for sex.
-
-    Parameters
-    ----------
-    old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        Two answer sets, each from one model with one strategy, to the same items of one benchmark.
-    missing : {"available", "complete", "incorrect", "bounds"}, optional
-        By default the benchmark's. Under ``incorrect``, a missing answer is wrong. Under the other
-        policies, an item with a missing answer in either set is left out.
-    alpha : float
-        1 − confidence level.
-    benchmarks : iterable of Benchmark
-        Benchmarks that are not built in.
-
-    Raises
-    ------
-    InputError
-        If a table holds several answer sets, or they are for different benchmarks.
-
-    Notes
-    -----
-    The test permutes the sets' patterns of flips over items with the same flips in each set,
-    regardless of the attribute: see `fairstats.inference.letters`. Items may differ in
-    how prone they are to flips. Let r be the benchmark's ``same_variants_odds_ratio``. The verdict
-    is "same variants" if the lower limit of the odds ratio is above 1 and the upper limit is not
-    below r. It is "different variants" if the upper limit is below r and the lower limit is not
-    above 1. In all other cases it is "cannot tell".
-
-    How far models share flips depends on the benchmark's variants. So r is derived from answers to
-    that benchmark (docs/benchmark-files.md), and without r there is no verdict. The test takes two
-    attributes. If an attribute has several pairs of groups, the first declared pair counts. With
-    several samples of an item, the group that is right more often counts.
-
-    FairMedQA declares 2.5. Its 15 released answer sets form 61 pairs of the same version, with a
-    smallest odds ratio of 2.47. All 61 are judged the same. Of 44 pairs across versions, none is
-    judged the same, 35 are judged different, and 9 are undecided. If r is derived from the pairs
-    without either model, all verdicts but two of these are the same. FairMedQA's variants are
-    adversarial, and their text causes the flips. If variants differ by little more than a word,
-    most flips are chance, and two sets of the same variants may look different.
-
-    Examples
-    --------
-    >>> row = dict(benchmark="own", benchmark_version="1", strategy="plain", sample=0,
-    ...            answer_key="C")
-    >>> groups = {"race": ("white", "black"), "sex": ("male", "female")}
-    >>> def answers(model, flipped):
-    ...     return pd.DataFrame([row | dict(model=model, item_id=f"demo-{item:02}", attribute=name,
-    ...                                     group=group, answer="B" if wrong else "C")
-    ...                          for item in range(20) for name, pair in groups.items()
-    ...                          for group, wrong in zip(pair, (False, name == flipped[item]))])
-    >>> from dataclasses import replace
-    >>> from fairstats.benchmarks.loading import load_benchmark
-    >>> own = replace(load_benchmark("demo"), name="own", answer_keys={},
-    ...               same_variants_odds_ratio=2.5)
-    >>> one = ["race", "sex"] * 10
-    >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[own]).verdict
-    'same variants'
-    """
-    grids = [list(grid(answers, benchmarks=benchmarks).values()) for answers in (old, new)]
-    for name, found in zip(("old", "new"), grids, strict=True):
-        if sum(len(one.units) for one in found) > 1:
-            message, remedy = (
-                "contains several answer sets",
-                "filter the answers, or use variant_sets",
-            )
-            raise input_error(f"<{name}>", message, remedy)
-    one, other = (found[0] for found in grids)
-    if one.benchmark.name != other.benchmark.name:
-        remedy = "compare answers to the same benchmark"
-        value = f"{one.benchmark.name} and {other.benchmark.name}"
-        raise input_error("<new>", "different benchmarks", remedy, column="benchmark", value=value)
-    smallest = one.benchmark.same_variants_odds_ratio
-    marks = (flip_marks(side, missing) for side in (one, other))
-    return same_flips(*marks, smallest_same=smallest, alpha=alpha)
-
-
 def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame:
     """Return the flips of one answer set: one row per item, one column per attribute asked.
 
@@ -211,7 +122,7 @@ def same_flips(
     smallest_same: float | None,
     alpha: float = 0.05,
 ) -> SameVariants:
-    """Judge flips from `flip_marks`, as `same_variants` judges answers.
+    """Judge flips from `flip_marks`, as `variant_sets` judges answers.
 
     `smallest_same` is the benchmark's ``same_variants_odds_ratio``; without it there is no verdict.
     """
@@ -246,7 +157,7 @@ def same_flips(
 
 
 def verdict_of(found: MatchedPatterns, smallest_same: float | None) -> str:
-    """Judge whether flips match as those of the same variants do, see `same_variants`."""
+    """Judge whether flips match as those of the same variants do, see `variant_sets`."""
     if smallest_same is None:
         return NO_VERDICT
     above, below = found.ci_low > 1, found.ci_high < smallest_same
@@ -402,14 +313,19 @@ def variant_sets(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     most: int | None = None,
 ) -> pd.DataFrame:
-    """Apply `same_variants` to every two answer sets of a benchmark.
+    """Judge of every two answer sets of a benchmark whether they are for the same variants.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
-    missing, alpha, benchmarks
-        As in `same_variants`. The level is per pair, without adjustment.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        By default the benchmark's. Under ``incorrect``, a missing answer is wrong. Under the other
+        policies, an item with a missing answer in either set is left out.
+    alpha : float
+        1 − confidence level, per pair, without adjustment.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in.
     most : int, optional
         Compare each set only with so many sets of each version: those with the most flips, which
         say most about the variants. By default, it is compared with all.
@@ -419,6 +335,31 @@ def variant_sets(
     pandas.DataFrame
         `VARIANT_SET_COLUMNS`: one row per two answer sets. ``declared`` is `ONE_VERSION`,
         `TWO_VERSIONS`, or `UNDECLARED` if the benchmark does not name the version of one of them.
+
+    Notes
+    -----
+    A flip is an item and attribute for which only one group's answer is right. Models share flips
+    because they share items. If they also share the variants' text, a flip for race in one model
+    predicts one for race in the other, more than one for sex.
+
+    The test permutes the sets' patterns of flips over items with the same flips in each set,
+    regardless of the attribute: see `fairstats.inference.letters`. Items may differ in
+    how prone they are to flips. Let r be the benchmark's ``same_variants_odds_ratio``. The verdict
+    is "same variants" if the lower limit of the odds ratio is above 1 and the upper limit is not
+    below r. It is "different variants" if the upper limit is below r and the lower limit is not
+    above 1. In all other cases it is "cannot tell".
+
+    How far models share flips depends on the benchmark's variants. So r is derived from answers to
+    that benchmark (docs/benchmark-files.md), and without r there is no verdict. The test takes two
+    attributes. If an attribute has several pairs of groups, the first declared pair counts. With
+    several samples of an item, the group that is right more often counts.
+
+    FairMedQA declares 2.5. Its 15 released answer sets form 61 pairs of the same version, with a
+    smallest odds ratio of 2.47. All 61 are judged the same. Of 44 pairs across versions, none is
+    judged the same, 35 are judged different, and 9 are undecided. If r is derived from the pairs
+    without either model, all verdicts but two of these are the same. FairMedQA's variants are
+    adversarial, and their text causes the flips. If variants differ by little more than a word,
+    most flips are chance, and two sets of the same variants may look different.
     """
     rows = []
     for _, own in sorted(grid(answers, benchmarks=benchmarks).items()):

@@ -17,10 +17,10 @@ from fairstats._lib.table_text import json_line, json_text, write_text
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.exports.answer_sets import AnswerSet, answer_sets
+from fairstats.exports.catalogues import PUBLISHER, web_addresses
 from fairstats.exports.export import Options
 from fairstats.metrics.metric import Metric
 from fairstats.metrics.registry import METRICS
-from fairstats.release.citation import PUBLISHER, web_addresses
 from fairstats.release.contents import Release
 
 _SCHEMA_VERSION = "0.3.0"

@@ -150,17 +150,15 @@ def check_p_values(name: str, value: npt.ArrayLike) -> FloatArray:
     return check_numbers(name, value, low=0, high=1, nan=True, kind="p-value", example="0.03")
 
 
-def check_limits(
-    low: npt.ArrayLike, high: npt.ArrayLike, *, lowest: float, highest: float, example: str
-) -> tuple[FloatArray, FloatArray]:
-    """Return the limits of intervals on a scale; NaN is a limit that could not be computed."""
+def check_limits(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of differences of shares; NaN is a limit that could not be computed."""
 
     def allowed(x: FloatArray) -> BoolArray:
-        return np.isnan(x) | ((x >= lowest - _ROUNDING) & (x <= highest + _ROUNDING))
+        return np.isnan(x) | (np.abs(x) <= 1 + _ROUNDING)
 
-    must = f"be a limit from {lowest:g} to {highest:g}, e.g. {example}"
+    must = "be a limit from -1 to 1, e.g. 0.02 for 2 percentage points"
     sides = [
-        np.clip(_floats(name, value, must, allowed), lowest, highest)
+        np.clip(_floats(name, value, must, allowed), -1, 1)
         for name, value in (("low", low), ("high", high))
     ]
     low, high = _broadcast(dict(zip(("low", "high"), sides, strict=True)))

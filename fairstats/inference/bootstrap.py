@@ -86,22 +86,22 @@ def mean_acceleration(values: IntArray, many: IntArray) -> FloatArray:
         return np.asarray((many * deviation**3).sum(axis=-1) / (6 * spread**1.5))
 
 
-def acceleration_of(cells: IntArray, many: IntArray, compute: CountsFunction) -> float:
-    """Return the acceleration from leaving out one cluster at a time, `many` with these counts.
+def acceleration_of(counts: IntArray, compute: CountsFunction) -> float:
+    """Return the acceleration from leaving out one of the counted observations at a time.
 
     With l the mean leave-one-out value minus each such value, it is Σ l³ / (6 (Σ l²)^1.5).
     """
-    totals = many @ cells
-    there = (many > 0) & (cells.sum(axis=1) < totals.sum())
-    left_out: FloatArray = np.zeros(len(cells))
+    there = (counts > 0) & (counts.sum() > 1)
+    left_out: FloatArray = np.zeros(len(counts))
     if there.any():
-        left_out[there] = np.asarray(compute(totals - cells[there]))
+        one_less = counts - np.eye(len(counts), dtype=np.int64)
+        left_out[there] = np.asarray(compute(one_less[there]))
     # An infinite leave-one-out value (a ratio over 0) leaves the acceleration undefined.
     with np.errstate(invalid="ignore"):
-        mean = many @ left_out / max(int(many[there].sum()), 1)
+        mean = counts @ left_out / max(int(counts[there].sum()), 1)
         deviation = np.where(there, mean - left_out, 0.0)
-        spread = float(many @ deviation**2)
-    return float(many @ deviation**3 / (6 * spread**1.5)) if spread > 0 else float("nan")
+        spread = float(counts @ deviation**2)
+    return float(counts @ deviation**3 / (6 * spread**1.5)) if spread > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -362,8 +362,7 @@ def _of_one_table(
     estimate = float(np.asarray(compute(row[None]))[0]) if row.sum() else float("nan")
     if law is None or not np.isfinite(estimate):
         return estimate, float("nan"), float("nan"), ""
-    one_each = np.eye(len(row), dtype=np.int64)
-    acceleration = acceleration_of(one_each, row, compute)
+    acceleration = acceleration_of(row, compute)
     return estimate, *interval_of_law(law, estimate, acceleration, method, alpha)
 
 

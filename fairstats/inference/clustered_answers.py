@@ -30,7 +30,7 @@ from fairstats.inference._checks import (
     check_numbers,
 )
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.inference.unit_means import degrees_of_freedom, effective_number, weighted_median
+from fairstats.inference.unit_means import degrees_of_freedom, effective_number
 
 #: Above this sum, the normal distribution replaces the exact one.
 LARGEST_EXACT_SUM = 100_000
@@ -274,6 +274,11 @@ def in_steps(d: FloatArray, counts: IntArray, unit: float) -> IntArray | None:
     return None
 
 
+def all_signs(number: int) -> IntArray:
+    """Return all signs of so many units, one per row: first none reversed, last all of them."""
+    return 1 - 2 * (np.arange(2**number)[:, None] >> np.arange(number) & 1)
+
+
 def _enumerated(d: FloatArray, method: str) -> float:
     """Return the p-value from the sums of all signs; those of the first are mirrored."""
     sums = np.abs(d[:1])
@@ -460,7 +465,10 @@ def few_clusters_effect(
     -----
     D is the effective number of clusters that differ from the median cluster. If only one cluster
     has a discordant pair, E is 1, whatever the correlation within clusters. With D differing
-    clusters, the second term has the weight 2^−D, as in `unit_mean_difference`.
+    clusters, the second term has the weight 2^−D, as in `unit_mean_difference`. The median cluster
+    is the one in the middle of the answers, sorted by the clusters' rates. The middle is as wide as
+    a mean cluster, 1 / K of the answers. If it is in several clusters, 2^−D is averaged over them,
+    so a single answer never makes another cluster the median one.
 
     The degrees of freedom are those of the CR2 variance of a mean over answers that are independent
     and of equal variance. They depend only on the sizes. With equal sizes they are K − 1.
@@ -495,15 +503,28 @@ def few_clusters_effect(
     shares = sizes / total
     same = float(many @ sizes**2) / total / copies
     sums = cells @ psi
-    center = weighted_median(sums / np.maximum(sizes, 1), sizes * many, 0.0)
-    parts = sums - center * sizes
-    parts[np.abs(parts) <= 1e-9 * np.abs(psi).max(initial=0)] = 0.0
-    unseen = 2.0 ** -effective_number(parts, many)
+    unseen = 0.0
+    for center, weight in _median_rates(sums / np.maximum(sizes, 1), many * shares, 1 / k):
+        parts = sums - center * sizes
+        parts[np.abs(parts) <= 1e-9 * np.abs(psi).max(initial=0)] = 0.0
+        unseen += weight * 2.0 ** -effective_number(parts, many)
     ratio = scipy.special.stdtrit(degrees_of_freedom([sizes], many), 1 - alpha / 2)
     ratio /= scipy.special.ndtri(1 - alpha / 2)
     bias = (1 - 1 / k) / (1 - float(many @ shares**2))
     found = (1 - unseen) * effect * bias * ratio**2 + unseen * max(effect, same)
     return max(round(float(min(found, total / copies)), 12), 1.0)
+
+
+def _median_rates(
+    rates: FloatArray, shares: FloatArray, width: float
+) -> Iterator[tuple[float, float]]:
+    """Yield the rates in the middle part of the answers, of this width, and their shares of it."""
+    order = np.argsort(rates)
+    ends = np.cumsum(shares[order])
+    inside = np.clip(ends, 0.5 - width / 2, 0.5 + width / 2)
+    inside = np.diff(inside, prepend=0.5 - width / 2) / width
+    used = inside > _ROUNDING
+    yield from zip(rates[order][used].tolist(), inside[used].tolist(), strict=True)
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,6 @@ import scipy
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
     IntArray,
-    check_counts,
     check_integers,
     check_share,
     check_whole,
@@ -119,48 +118,12 @@ class SumLaw:
         return found
 
 
-def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> SumLaw:
-    """Compute the distribution of the sum of n draws from `values`.
+def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
+    """Compute the law of the sum of n draws from `values` with probabilities p, (..., k).
 
-    Parameters
-    ----------
-    n : array_like of int
-        Number of draws, at least 1.
-    values : array_like of int, shape (k,)
-        The possible values of one draw.
-    probabilities : array_like of float, shape (..., k)
-        Their probabilities, for each element of n.
-
-    Raises
-    ------
-    ValueError
-        For n or values that are not whole, n below 1, or a probability outside [0, 1].
-
-    Notes
-    -----
     The cost does not grow with n. Only frequencies below a few standard deviations of φⁿ contribute
     more than rounding error.
-
-    Examples
-    --------
-    >>> law = sum_law(2, [0, 1], [0.5, 0.5])
-    >>> [round(float(law.cdf(x)), 12) for x in (-1, 0, 1, 2)]
-    [0.0, 0.25, 0.75, 1.0]
     """
-    (n,), (values,) = check_counts(n=n), check_integers(values=values)
-    if np.any(n < 1):
-        raise ValueError(f"n={n.min()} must be at least 1: without a draw there is no law")
-    p = check_share("probabilities", probabilities)
-    if values.ndim != 1 or p.shape[-1:] != values.shape:
-        raise ValueError(
-            f"values must have shape (k,) and probabilities (..., k); got {values.shape} and "
-            f"{p.shape}"
-        )
-    return law_of_sum(n, values, np.broadcast_to(p, (*n.shape, len(values))))
-
-
-def law_of_sum(n: IntArray, values: IntArray, p: FloatArray) -> SumLaw:
-    """Compute `sum_law` of checked arguments; the leading axes of `p` are those of `n`."""
     mean = p @ values
     deviation = values - mean[..., None]
     squares = deviation**2
@@ -293,8 +256,6 @@ def _rounding(x: npt.ArrayLike) -> FloatArray:
 def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> DiscreteLaw:
     """Compute the distribution of the sum of n draws from widely spaced numbers on a fine lattice.
 
-    The arguments are those of `sum_law`.
-
     Returns
     -------
     DiscreteLaw
@@ -302,7 +263,7 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
 
     Notes
     -----
-    `sum_law` evaluates each frequency for each value, which suits a few small numbers. This
+    `law_of_sum` evaluates each frequency for each value, which suits a few small numbers. This
     function uses one Fourier transform for all of them. Its cost grows with the window, about 16
     standard deviations of the sum.
 

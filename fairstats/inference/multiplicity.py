@@ -19,6 +19,7 @@ from fairstats.inference._checks import (
     check_p_values,
     check_resampling,
 )
+from fairstats.inference.clustered_answers import all_signs
 
 AdjustMethod = Literal["holm", "hommel", "bh", "by"]
 _METHODS = ("holm", "hommel", "bh", "by")
@@ -86,7 +87,10 @@ def _adjusted(p: FloatArray, method: AdjustMethod) -> FloatArray:
 
 @dataclass(frozen=True, repr=False)
 class MaxTResult(Tabular):
-    """Result of `max_t`: statistic, p_value (unadjusted) and p_adjusted, one per test."""
+    """Result of `max_t`: statistic, p_value (unadjusted) and p_adjusted, one per test.
+
+    `n_resamples` is the number of flips that were used.
+    """
 
     statistic: FloatArray
     p_value: FloatArray
@@ -112,15 +116,16 @@ def max_t(
         Each item's difference in each test, e.g. correct for a minus correct for b; 0 if the item
         is not part of a test.
     n_resamples : int
-        Number of random flips.
+        Number of random flips. If there are at most so many in all, 2ⁿ for n items that differ in
+        a test, each is used once, and the p-values are exact.
     rng : numpy.random.Generator or int
-        Generator or seed of the flips.
+        Generator or seed of random flips.
 
     Returns
     -------
     MaxTResult
         ``statistic`` is Σ d / √(Σ d²). If all differences of a test are 0, it is 0 with p-values of
-        1. A p-value is at least 1 / (n_resamples + 1), never 0.
+        1. A p-value of random flips is at least 1 / (n_resamples + 1), never 0.
 
     Raises
     ------
@@ -154,12 +159,20 @@ def max_t(
     squares = many @ kinds**2
     scale = np.sqrt(np.where(squares > 0, squares, 1))
     statistic = many @ kinds / scale
-    flips = 2 * generator.binomial(many, 0.5, (n_resamples, len(many))) - many
+    differ = kinds.any(axis=1)
+    n_flips, number = n_resamples, int(many[differ].sum())
+    # 2^number is at most n_resamples.
+    if number < int(n_resamples).bit_length():
+        n_flips, kinds = 2**number, np.repeat(kinds[differ], many[differ], axis=0)
+        flips = all_signs(number)
+    else:
+        drawn = 2 * generator.binomial(many, 0.5, (n_resamples, len(many))) - many
+        # The observed signs are one of the possible flips, so a p-value is never 0.
+        flips = np.vstack([many, drawn])
     flipped = np.abs(flips @ kinds) / scale
     size = np.abs(statistic)
-    alone = (1 + _at_least(flipped, size).sum(axis=0)) / (n_resamples + 1)
-
-    return MaxTResult(statistic, alone, _step_down(size, flipped), n_resamples)
+    alone = _at_least(flipped, size).mean(axis=0)
+    return MaxTResult(statistic, alone, _step_down(size, flipped), n_flips)
 
 
 def _step_down(size: FloatArray, resampled: FloatArray) -> FloatArray:
@@ -169,8 +182,7 @@ def _step_down(size: FloatArray, resampled: FloatArray) -> FloatArray:
     # Backwards: the largest statistic of the tests that are still to be decided.
     maxima = np.maximum.accumulate(resampled[:, order][:, ::-1], axis=1)[:, ::-1]
     for place, test in enumerate(order):
-        p = (1 + _at_least(maxima[:, place], size[test]).sum()) / (len(resampled) + 1)
-        highest = max(highest, float(p))
+        highest = max(highest, float(_at_least(maxima[:, place], size[test]).mean()))
         adjusted[test] = highest
     return adjusted
 

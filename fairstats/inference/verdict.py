@@ -75,9 +75,7 @@ def verdict(
     """
     alpha = check_alpha(alpha, below=0.5)
     p, delta = check_p_values("p_adjusted", p_adjusted), check_margin(margin)
-    low, high = check_limits(
-        low, high, lowest=-1, highest=1, example="0.02 for 2 percentage points"
-    )
+    low, high = check_limits(low, high)
     p, low, high, delta = check_shapes(p_adjusted=p, low=low, high=high, margin=delta)
     inside = (low > -delta) & (high < delta)
     judged = np.where(inside, EQUIVALENT, np.where(p <= alpha, DISPARITY, INCONCLUSIVE))

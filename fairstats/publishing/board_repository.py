@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import locked, named_errors, unfinished
+from fairstats._lib.atomic_files import locked, named_errors, unfinished_folder
 from fairstats._lib.installation import __version__, resource
 from fairstats._lib.paths import Paths
 from fairstats._lib.problems import (
@@ -167,19 +167,15 @@ def create_submission(
         given = frame.get("snapshot", pd.Series(None, frame.index, dtype="str"))
         if given.nunique() < 2:
             frame = frame.assign(snapshot=given.fillna(snapshot))
-    building = unfinished(out)
-    try:
-        with named_errors(building):
-            building.mkdir(parents=True)
-            paths = write_answer_sets(frame, building)
-            if retrieved := retrieval_files(answers):
-                lists = read_retrievals(retrieved)[list(RETRIEVAL_COLUMNS)]
-                paths.append(write_retrievals(lists, building / f"used{RETRIEVALS_SUFFIX}"))
-            values["files"] = {path.name: file_sha256(path) for path in paths}
-            (building / SUBMISSION_FILE).write_text(declaration_text(values), encoding="utf-8")
-            building.rename(out)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    with unfinished_folder(out) as building, named_errors(building):
+        building.mkdir(parents=True)
+        paths = write_answer_sets(frame, building)
+        if retrieved := retrieval_files(answers):
+            lists = read_retrievals(retrieved)[list(RETRIEVAL_COLUMNS)]
+            paths.append(write_retrievals(lists, building / f"used{RETRIEVALS_SUFFIX}"))
+        values["files"] = {path.name: file_sha256(path) for path in paths}
+        (building / SUBMISSION_FILE).write_text(declaration_text(values), encoding="utf-8")
+        building.rename(out)
     return empty_keys(values)
 
 
@@ -241,22 +237,18 @@ def accept_submission(
         block=int(flags.get("block", 0)),
         overruled=overrule,
     )
-    building = unfinished(board / folder.name)
-    try:
-        with named_errors(building), locked(board):
-            building.mkdir()
-            # The bytes that were checked, even if a file has changed since.
-            for file in (submission.source, *submission.files):
-                (building / file.path.name).write_bytes(file.content)
-            (building / ACCEPTANCE_FILE).write_text(acceptance_text(record), encoding="utf-8")
-            building.rename(target)
-            # With the lock: another acceptance removes what it finds unfinished.
-            if folder.resolve().parent == (board / SUBMITTED).resolve():
-                # Renamed first, so that a process that is killed leaves no part of a submission.
-                folder.rename(building)
-                shutil.rmtree(building)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    with unfinished_folder(board / folder.name) as building, named_errors(building), locked(board):
+        building.mkdir()
+        # The bytes that were checked, even if a file has changed since.
+        for file in (submission.source, *submission.files):
+            (building / file.path.name).write_bytes(file.content)
+        (building / ACCEPTANCE_FILE).write_text(acceptance_text(record), encoding="utf-8")
+        building.rename(target)
+        # With the lock: another acceptance removes what it finds unfinished.
+        if folder.resolve().parent == (board / SUBMITTED).resolve():
+            # Renamed first, so that a process that is killed leaves no part of a submission.
+            folder.rename(building)
+            shutil.rmtree(building)
     return target, found
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -29,9 +30,6 @@ from fairstats.comparisons.compare import (
 from fairstats.comparisons.ranking import rank_ranges
 from fairstats.release.contents import EARLIER, Release
 from fairstats.release.manifest import open_release, previous_release
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 ANSWERS, BENCHMARK, METHOD, FAMILY = "answers", "benchmark", "method", "family"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
@@ -144,8 +142,6 @@ def _sets(release: Release) -> pd.DataFrame:
 
 def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
     """Return the answers of each answer set; answers in parts stay in DuckDB."""
-    import narwhals as nw
-
     keys = list(UNIT_COLUMNS)
     if not release.answers_folder.is_dir():
         sets = read_parquet(release.answers_path).groupby(keys)
@@ -256,8 +252,6 @@ def _compared(
     pairs = [(one, other) for one, other in pairs if facts[0][one][-1] != facts[1][other][-1]]
     if not pairs:
         return []
-    import narwhals as nw
-
     old, new = (
         answer_sets(nw.concat([own[unit] for unit in dict.fromkeys(units)]).to_native(), alike)
         for own, units in zip(

@@ -30,7 +30,7 @@ from fairstats.answers.files import write_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.comparisons.successors import facts_of_models, read_overruled, successors_of
-from fairstats.exports.catalogues import write_croissant
+from fairstats.exports.catalogues import PUBLISHER, citation_cff, write_croissant
 from fairstats.exports.export import Options
 from fairstats.inference._checks import check_choice
 from fairstats.publishing.diff import changes, earlier_comparisons
@@ -49,7 +49,6 @@ from fairstats.publishing.site_folder import (
     locked,
 )
 from fairstats.ratings.rubrics import Rubrics, copy_rubrics
-from fairstats.release.citation import PUBLISHER, citation_cff
 from fairstats.release.contents import DOWNLOADS, RELEASES, Release, releases_of
 from fairstats.release.manifest import (
     RELEASE_NAME,

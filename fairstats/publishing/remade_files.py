@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 
 from fairstats._lib.installation import __version__
 from fairstats._lib.problems import InputError, Problem, input_error, keyword
@@ -32,13 +35,6 @@ from fairstats.release.manifest import TAKE_AGAIN, file_problems, read_manifest
 from fairstats.release.tables import TABLES, write_table
 from fairstats.report.site_pages import SEARCH_INDEX, page_files
 from fairstats.report.site_settings import OWN_PAGES, read_pages
-
-if TYPE_CHECKING:
-    import pyarrow.parquet
-
-
-import re
-from html.parser import HTMLParser
 
 _REMEDY = (
     "the answers in this release do not give this value; take the release from where it was "
@@ -252,8 +248,6 @@ def table_problems(
 
 
 def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
-    import pyarrow.parquet
-
     try:
         return pyarrow.parquet.read_metadata(path)
     except (pyarrow.ArrowException, OSError) as error:

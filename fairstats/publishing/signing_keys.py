@@ -32,7 +32,7 @@ from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.toml_files import Day, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import read_once
-from fairstats.release.contents import RELEASES
+from fairstats.release.contents import MANIFEST, RELEASES
 
 #: The suffix of a public key.
 PUBLIC = ".pub"
@@ -193,7 +193,7 @@ def refuse_readable(path: Path) -> None:
 def refuse_in_site(path: Path, remedy: str) -> None:
     """Refuse a place in a site's folder, because all of that is published."""
     for folder in path.resolve().parents:
-        if any((folder / RELEASES).glob("*/manifest.json")):
+        if any((folder / RELEASES).glob(f"*/{MANIFEST}")):
             raise input_error(path, f"is inside the site {folder}, which is published", remedy)
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -28,7 +27,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from fairstats._lib import atomic_files
-from fairstats._lib.atomic_files import named_errors, unfinished
+from fairstats._lib.atomic_files import named_errors, unfinished_folder
 from fairstats._lib.formatting import escape_html
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
@@ -68,8 +67,7 @@ def assemble(site: Path) -> None:
     """
     if not site_problems(site, intact=True)[1]:
         return
-    building = unfinished(site / "site")
-    try:
+    with unfinished_folder(site / "site") as building:
         for name, content in derived_files(site):
             path = building / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,8 +81,6 @@ def assemble(site: Path) -> None:
             if os.path.lexists(place) and (new.is_dir() or not place.is_file()):
                 place.rename(building / _OLD / new.name)
             new.replace(place)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
 
 
 def _is(path: Path | None, content: bytes) -> bool:

@@ -24,7 +24,6 @@ from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.benchmarks.loading import by_name, load_benchmarks
 from fairstats.comparisons.ranking import no_ranking, rank_ranges
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.verdict import EQUIVALENT
 from fairstats.publishing.diff import verdict_changes
 from fairstats.publishing.inputs import read_used, refuse_unused, refuse_without
 from fairstats.release.tables import TABLES, ReleaseInputs
@@ -342,7 +341,7 @@ def _sentences(found: Preview) -> Iterator[str]:
         p = p_figure(row["p_adjusted"])
         verdict = row["verdict"] if isinstance(row["verdict"], str) else "no verdict"
         # Next to "equivalent", the reason is a caution.
-        if verdict == EQUIVALENT and isinstance(row["verdict_reason"], str):
+        if isinstance(row["verdict_reason"], str):
             verdict += f" ({row['verdict_reason']})"
         yield (
             f"{of(row)}{own(row)}, {row['attribute']} {row['group_a']} − "

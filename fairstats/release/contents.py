@@ -17,6 +17,9 @@ from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import Memo
 from fairstats._lib.safe_names import file_sha256, unique_slugs
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
+from fairstats.answers.files import DOWNLOADS as DOWNLOADS
+from fairstats.answers.files import MANIFEST as MANIFEST
+from fairstats.answers.files import RELEASES as RELEASES
 from fairstats.answers.files import read_parquet
 from fairstats.benchmarks.declaration import PLAIN, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
@@ -28,10 +31,6 @@ from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.tables import no_measures
 
 DEFAULT_SITE = "site"
-#: Folder of the releases in a site, and of the data files in a release.
-RELEASES = "v"
-DOWNLOADS = "downloads"
-MANIFEST = "manifest.json"
 #: Columns that name the earlier release of a comparison, and the hash of its manifest.
 EARLIER = ("release_old", "manifest_old")
 #: Bytes from which on a table is read again each time, to save memory.
@@ -108,9 +107,7 @@ class Release(Memo):
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """Return the release's manifest (without file hashes while the release is being built)."""
-        content: dict[str, Any] = json.loads(
-            (self.path / "manifest.json").read_text(encoding="utf-8")
-        )
+        content: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
         return content
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -94,8 +95,6 @@ def store_answers(
         with a problem, those of the first part that has one. Also if a file has a column that
         engines do not read.
     """
-    import narwhals as nw
-
     files = answer_files(source)
     refuse_unread(files)
     with engine_problems("duckdb"):
@@ -135,8 +134,6 @@ def refuse_unread(files: Iterable[Path]) -> None:
 
 def _parts(rows: Any) -> Iterator[pd.DataFrame]:
     """Yield sorted rows in parts that end with an item, always the same ones."""
-    import narwhals as nw
-
     waiting = pd.DataFrame()
     for batch in batches(nw.from_native(rows).lazy(), PART_ROWS // 5):
         waiting = pd.concat([waiting, batch], ignore_index=True)
@@ -168,8 +165,6 @@ def _checked(part: pd.DataFrame, known: Mapping[str, Benchmark], path: str) -> p
 
 def _incomplete(frame: Any, known: Mapping[str, Benchmark], path: str) -> Iterator[Problem]:
     """Report answer sets with variants that lack a row; the answers are otherwise valid."""
-    import narwhals as nw
-
     unit = [*UNIT_COLUMNS, "sample"]
     opened = nw.from_native(frame).lazy()
     counts = count_rows(opened, [*unit, "attribute", "group"])

@@ -29,9 +29,8 @@ from fairstats.inference.verdict import EQUIVALENT
 from fairstats.release.contents import Board, Release
 from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
-from fairstats.report.figures import Figure, figure_of, number
 from fairstats.report.findings import pair_note, prompted
-from fairstats.report.words import plain, scale_of
+from fairstats.report.words import Figure, figure_of, number, plain, scale_of
 
 _ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
 Estimates = Mapping[str, Mapping[str, Any]]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT, html
+from great_tables._text import BaseText
 
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import first_of
@@ -18,11 +20,6 @@ from fairstats.release.contents import Release
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.sensitivity import unit_label
 from fairstats.report.tables import breakable, written_table
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from great_tables._text import BaseText
-
 
 Pairs = Sequence[tuple[Attribute, tuple[str, str]]]
 
@@ -58,8 +55,6 @@ def flip_table(
     item: each letter with the groups that got it, of the groups whose answers differ. Controls are
     left out, and the column of keys if there are none.
     """
-    from great_tables import html
-
     benchmarks = [release.benchmarks[str(one)] for one in rows["benchmark"].unique()]
     pairs = [
         (attribute, pair)

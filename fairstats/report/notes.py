@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT
 
 from fairstats._lib.formatting import (
     capital,
@@ -24,9 +25,6 @@ from fairstats.benchmarks.kinds import CHOICE
 from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable, written_table
 from fairstats.screening.findings import ASKING, DECLARED
-
-if TYPE_CHECKING:
-    from great_tables import GT
 
 
 def screening_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:

@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
 from fairstats._lib.formatting import convert, escape_html, escape_markdown
 from fairstats._lib.installation import resource
 from fairstats._lib.paths import AnyPath
@@ -30,8 +33,6 @@ from fairstats.report.site_settings import read_settings
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from jinja2 import Environment
-    from markupsafe import Markup
     from matplotlib.figure import Figure
     from plotnine import ggplot
 
@@ -451,15 +452,11 @@ def filled(name: str, /, **values: Any) -> Markup:
     A text is escaped. `markupsafe.Markup`, which only this function makes, is not: templates can
     contain filled ones.
     """
-    from markupsafe import Markup
-
     return Markup(_environment().get_template(f"{name}.html").render(values))
 
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     return Environment(
         loader=PackageLoader("fairstats.report"),
         autoescape=True,

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from great_tables import GT, html
+from great_tables._text import BaseText
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, level
 from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet, Pair
-from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.tables import MARKS, breakable, written_table
-from fairstats.report.words import heading, named_test
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from great_tables._text import BaseText
+from fairstats.report.words import NONE, heading, named_test, p_cell
 
 #: The columns of a model's page, and those that an audit report has room for.
 EVERY = ("gap", "verdict", "a", "b", "ratio", "cfr", "eo", "h", "counts", "p")
@@ -99,8 +96,6 @@ def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]
 
 
 def _lines(text: str, below: str) -> BaseText:
-    from great_tables import html
-
     return html(Markup("{}<br><small>{}</small>").format(text, below))
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import pandas as pd
+from great_tables import GT, html
+from great_tables._text import BaseText
 from markupsafe import Markup
 
 from fairstats._lib.formatting import listed, number_word, p_figure, quoted, uncapital
@@ -16,16 +19,13 @@ from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
 from fairstats.benchmarks.kinds import Kind
 from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.estimates.specifications import INTERVAL, INTERVALS, MISSING, TEST, TESTS
+from fairstats.inference.verdict import INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.findings import prompted
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.tables import MARKS, breakable, written_table
 from fairstats.report.words import signed_range, test_name
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from great_tables._text import BaseText
 
 #: The treatment of a missing answer by each policy, in a few words.
 POLICY_NOTES = {
@@ -147,8 +147,6 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     There is one row per pair and one column per policy: the estimate with its interval, or the
     range over all fill-ins. A cell is marked if its policy would change the published verdict.
     """
-    from great_tables import html
-
     rows = rows[rows["aspect"] == MISSING]
     kinds = {release.benchmarks[str(name)].kind.name for name in rows["benchmark"].unique()}
     worst = {_WORST.get(kind, "the worse end of the scale") for kind in kinds} or {"wrong"}
@@ -184,7 +182,7 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     every = INTERVALS if aspect == INTERVAL else TESTS
     methods = [method for method in every if method in set(rows["choice"])]
     labels = {_PUBLISHED: "As published"} | {method: CHOICE_LABELS[method] for method in methods}
-    return _table(rows, release, _choice_cells, labels, name=name)
+    return _table(rows, release, partial(_choice_cells, alpha=release.alpha), labels, name=name)
 
 
 def _table(
@@ -234,14 +232,17 @@ def _policy_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
     return cells
 
 
-def _choice_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
+def _choice_cells(rows: pd.DataFrame, kind: Kind, *, alpha: float) -> dict[str, Markup]:
     """Return one pair's cells: the published result, its method, and the other methods' results."""
     cells = {}
     for row in rows.to_dict("records"):
-        figure = _limits(row, kind)
+        figure, reason = _limits(row, kind), ""
         if row["aspect"] != INTERVAL:
             figure = p_figure(row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"])
-        verdict = _other_verdict(row, rows)
+            # The interval is the published one, so only other completions can leave this open.
+            is_open = row["verdict"] == INCONCLUSIVE and row["p_adjusted"] <= alpha
+            reason = "missing answers could change it" * is_open
+        verdict = _other_verdict(row, rows, reason)
         cells[row["choice"]] = filled("choice_cell", figure=figure, verdict=verdict)
         if row["published"]:
             method, comma, effect = row["choice"].partition(", design effect")
@@ -255,15 +256,17 @@ def _limits(row: Mapping[Hashable, Any], kind: Kind) -> str:
     return signed_range(kind, row["ci_low"], row["ci_high"])
 
 
-def _other_verdict(row: Mapping[Hashable, Any], rows: pd.DataFrame) -> Markup | str:
+def _other_verdict(
+    row: Mapping[Hashable, Any], rows: pd.DataFrame, reason: str = ""
+) -> Markup | str:
     """Return the verdict of a choice if it differs from the published one; a baseline has none."""
     verdicts = rows.loc[rows["published"], "verdict"].head(1).fillna("")
     verdict = row["verdict"] if isinstance(row["verdict"], str) else ""
     same = row["attribute"] == BASELINE or (verdicts == verdict).all()
-    return "" if same else _verdict(verdict)
+    return "" if same else _verdict(verdict, reason)
 
 
-def _verdict(verdict: object) -> Markup | str:
+def _verdict(verdict: object, reason: str = "") -> Markup | str:
     if not isinstance(verdict, str) or not verdict:
         return NOT_JUDGED
-    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason="")
+    return filled("verdict", verdict=verdict, mark=MARKS[verdict], reason=reason)

@@ -122,6 +122,7 @@ def benchmark_conditions(benchmarks: Iterable[Benchmark]) -> dict[str, bool]:
         "keyed_decisions": any(one.has_key for one in known if one.kind == DECISION),
         "keyed_levels": any(one.has_key for one in known if one.kind == LEVEL),
         "clusters": any(benchmark.cluster for benchmark in known),
+        "few": any(benchmark.few_units for benchmark in known),
         "controls": any(attribute.control for attribute in attributes),
         "neutral": any(attribute.name == BASELINE for attribute in attributes),
         "selected": any(benchmark.selected_on for benchmark in known),

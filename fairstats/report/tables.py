@@ -8,9 +8,12 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT, html
+from great_tables._text import BaseText, Text
+from markupsafe import Markup, escape
 
 from fairstats._lib.formatting import capital, escape_html
 from fairstats.answers.strategies import strategy_label
@@ -19,20 +22,12 @@ from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.words import words_of
 
-if TYPE_CHECKING:
-    from great_tables import GT
-    from great_tables._text import BaseText, Text
-    from markupsafe import Markup
-
-
 #: Each verdict's mark. It is always next to the word, so no reader needs shape or colour.
 MARKS = {DISPARITY: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
 
 
 def sources_table(release: Release) -> GT:
     """Count answers by model, snapshot, set of vignettes and prompt."""
-    from great_tables import GT
-
     nouns = _items_of(release)
 
     rows = pd.DataFrame(
@@ -99,9 +94,6 @@ def written_table(
     names a row. A missing cell is empty. Text is escaped, but not in the columns `html`: every name
     in them must be escaped.
     """
-    from great_tables import GT
-    from markupsafe import Markup, escape
-
     columns = [*([group] if group else []), stub, *labels]
     frame = pd.DataFrame(rows, columns=columns, dtype=object).fillna("")
     marked = [c for c in columns if frame[c].map(lambda cell: isinstance(cell, Markup)).any()]
@@ -124,8 +116,6 @@ def as_label(text: str | BaseText) -> str | BaseText:
     It takes ``{{…}}`` in a heading for a unit, which it reads as Markdown, and then escapes nothing
     in the heading. Names of attributes and groups come from benchmark files.
     """
-    from great_tables import html
-
     content = escape_html(text) if isinstance(text, str) else getattr(text, "text", "")
     return html(content.replace("{{", "&#123;&#123;")) if "{{" in content else text
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from fairstats._lib.formatting import align, decimal, draw_intervals, level, quoted, scientific
 from fairstats._lib.problems import printable
@@ -16,9 +21,6 @@ from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES, KINDS, Kind
 from fairstats.estimates.analyze import BOTH_ANSWERS
 from fairstats.estimates.table import is_primary_test
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _WIDTH = 180
 #: Columns of estimates that a narrow terminal leaves out, the first one first.
@@ -36,10 +38,6 @@ _PAIR = 24
 
 def print_estimates(estimates: pd.DataFrame) -> None:
     """Print the main figures of each pair, and the options that give the others."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
     # A file has room for everything.
     console = _console(1000)
     left_out: dict[str, None] = {}
@@ -106,8 +104,6 @@ def print_estimates(estimates: pd.DataFrame) -> None:
 
 def _fitting(lines: Mapping[str, Mapping[str, str]], width: int) -> list[str]:
     """Return the columns of figures that fit next to the names of the pairs."""
-    from rich.cells import cell_len
-
     columns = {
         name: 2 + max(cell_len(name), *(cell_len(line[name]) for line in lines.values()))
         for name in next(iter(lines.values()), {})
@@ -160,9 +156,6 @@ def draw_differences(estimates: pd.DataFrame) -> None:
 
 def print_table(table: pd.DataFrame) -> None:
     """Print a table of results; columns with the same value in all rows become one line."""
-    from rich.markup import escape
-    from rich.table import Table
-
     console = _console(2 * _WIDTH)
     if table.empty:
         console.print("The table has no rows.")
@@ -201,8 +194,6 @@ def _blocks(
     table: pd.DataFrame, columns: Mapping[str, Sequence[str]], width: int, longest: int
 ) -> list[list[str]]:
     """Divide columns into tables that fit; each begins with the texts that name its rows."""
-    from rich.cells import cell_len
-
     room = {
         name: 3 + min(max(map(cell_len, [str(name), *texts])), longest)
         for name, texts in columns.items()
@@ -223,8 +214,6 @@ def _blocks(
 
 def _console(width: int) -> Console:
     """Return a console with the terminal's width, or a wide one for a file or a pipe."""
-    from rich.console import Console
-
     console = Console()
     given = console.is_terminal or "COLUMNS" in os.environ
     return console if given else Console(width=width)

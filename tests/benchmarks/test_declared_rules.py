@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -20,6 +24,7 @@ from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_bench
 from fairstats.cli import app
 from fairstats.estimates.gate import gate
 from fairstats.estimates.limits import Limits
+from fairstats.estimates.specifications import smallest_margins
 from tests.make_answers import make_answers
 from tests.make_kinds import DECLARED, declared
 
@@ -585,4 +590,32 @@ def test_clusters_that_are_few_or_large_are_named(clusters, words, expected, ben
     )
     assert benchmark.own_thresholds[1:] == expected
     (units,) = [line for line in summary(benchmark) if line.startswith("independent units: ")]
-    assert units.endswith("".join(f" ({text})" for text in expected) or "in the file of items")
+    end = "".join(f" ({text})" for text in expected)
+    assert units.endswith(end or "in the file of items")
+    assert ("of equal size" in units) == (len(set(Counter(clusters).values())) > 1)
+
+
+def test_summary_has_the_effective_clusters_and_the_margins_they_cannot_show(benchmark_file):
+    """With all answers right, the smallest margin is the room for rare wards."""
+    wards = np.repeat(np.arange(12), np.arange(2, 26, 2))
+    key = np.resize(["A", "B", "C"], len(wards))
+    keys = "item_id,answer_key,ward\n" + "".join(
+        f"i{place},{right},w{ward}\n"
+        for place, (right, ward) in enumerate(zip(key, wards, strict=True))
+    )
+    path = benchmark_file(keys=keys, missing='missing = "available"\ncluster = "ward"', baseline="")
+    benchmark = load_benchmark(path)
+    lines = list(summary(benchmark))
+    of_wards = "12 values of ward in the file of items, which count as 9.4 of equal size"
+    assert f"independent units: {of_wards}" in lines
+    (margin,) = [line for line in lines if line.startswith("equivalence: ")]
+    answers = pd.concat(
+        pd.DataFrame({"item_id": list(benchmark.items), "group": group, "answer": key})
+        for group in ("white", "black")
+    ).assign(benchmark="three", benchmark_version="1", model="m", strategy="plain", sample=0)
+    answers = answers.assign(attribute="race", answer_key=np.tile(key, 2))
+    smallest = smallest_margins(answers, benchmarks=[benchmark])["smallest_margin"].iloc[0]
+    assert f"±{math.floor(1000 * smallest) / 10:g} points or less" in margin
+    assert margin.endswith("so never at the declared one")
+    wide = replace(benchmark, equivalence_margin=float(smallest) + 0.001)
+    assert not any(line.endswith("so never at the declared one") for line in summary(wide))

@@ -8,8 +8,7 @@ import pytest
 from fairstats_collectors import models
 from fairstats_collectors.campaign import Campaign, Unfinished
 from fairstats_collectors.collect import collect
-from fairstats_collectors.limits import Price
-from fairstats_collectors.models import find_model, known_models
+from fairstats_collectors.models import Price, find_model, known_models
 
 from fairstats._lib.installation import resource
 from fairstats._lib.problems import InputError

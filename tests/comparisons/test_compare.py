@@ -286,6 +286,21 @@ def test_model_that_guesses_does_not_win(answers):
     )
 
 
+def test_small_p_next_to_an_unclear_verdict_has_its_reason(answers):
+    """Five items show less AD by their test, but its interval leaves the signs open."""
+    old = answers(["AB"] * 5 + ["AA"] * 20 + ["BB"] * 6, model="old")
+    new = answers(["AA"] * 25 + ["BB"] * 6, model="new")
+    table = compare(old, new)
+    assert table["p_pair_adjusted"].iloc[0] < 0.05
+    assert table.set_index("metric").loc["delta_ad", "ci_high"] > 0
+    assert set(table["verdict"]) == {"unclear"}
+    reason = "the tests reject, but an interval includes 0"
+    assert set(table["verdict_reason"]) == {reason}
+    # A test that does not reject is reason enough.
+    fewer = compare(old.query("item_id != 'item-0'"), new.query("item_id != 'item-0'"))
+    assert fewer["verdict_reason"].isna().all()
+
+
 def test_verdict_uses_the_largest_p_value_of_a_pair_adjusted_over_the_pairs(answers):
     def asked(model, items):
         tables = [

@@ -106,7 +106,7 @@ def test_items_are_swapped_with_a_seed_if_an_answer_is_missing(figure):
     holes[0, 0] = [0, 0, 1, 1, 0, 0]
     one, other = (model_difference(holes, NEW, figure, n_resamples=4000) for _ in range(2))
     assert one == other
-    assert "4000 swaps" in one.test
+    assert "4000 random swaps" in one.test
     exact = model_difference(OLD, NEW, figure)
     assert one.ci_low == pytest.approx(exact.ci_low, abs=0.015)
     assert one.ci_high == pytest.approx(exact.ci_high, abs=0.015)
@@ -119,6 +119,43 @@ def test_two_pairs_of_an_item_count_as_one_item():
     one, two = model_difference(OLD, NEW, accuracy), model_difference(*twice, accuracy)
     assert (one.ci_low, one.ci_high) == pytest.approx((two.ci_low, two.ci_high))
     assert one.p_value == pytest.approx(two.p_value)
+
+
+def wards(rng: np.random.Generator, right_a: float, right_b: float) -> np.ndarray:
+    """Return the sums of 12 wards of 3 to 14 items; of each group, up to two answers lack."""
+    size = np.arange(3, 15)
+    n_a, n_b = (size - rng.integers(0, 3, 12) for _ in range(2))
+    n = np.minimum(n_a, n_b)
+    right = rng.binomial(n_a, right_a), rng.binomial(n_b, right_b), rng.binomial(n, 0.7)
+    return np.stack([right[0], n_a, right[1], n_b, right[2], n], axis=-1)[:, None]
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr, ad])
+def test_all_swaps_of_twelve_unequal_clusters_are_enumerated(figure):
+    """2^12 swaps are fewer than 9,999: the p-value is exact and needs no seed."""
+    rng = np.random.default_rng(5)
+    old, new = wards(rng, 0.95, 0.4), wards(rng, 0.9, 0.5)
+    found = model_difference(old, new, figure, few_units=True, rng=1)
+    assert found == model_difference(old, new, figure, few_units=True, rng=2)
+    assert found.test.startswith("models swapped unit by unit, all 4096 swaps")
+    changes = []
+    for swapped in product([False, True], repeat=12):
+        sides = [sum(two[i] for *two, i in zip(old[:, 0], new[:, 0], swapped, strict=True))]
+        sides += [sum(two[1 - i] for *two, i in zip(old[:, 0], new[:, 0], swapped, strict=True))]
+        (a, b, same), (a_new, b_new, same_new) = (
+            [s[j] / s[j + 1] for j in (0, 2, 4)] for s in sides
+        )
+        change = {accuracy: a_new + b_new - a - b, cfr: same_new - same}
+        # Both models' signs are clear, and the same: AD's change is that of a − b.
+        changes.append(change.get(figure, (a_new - b_new) - (a - b)))
+    p_value = float((np.abs(changes) >= abs(changes[0]) - 1e-12).mean())
+    assert found.p_value == pytest.approx(p_value / (0.99 if figure is ad else 1), rel=1e-12)
+    if figure is not ad:
+        every_two = model_p_values([old, new, old], figure, few_units=True)
+        assert every_two.tolist() == [found.p_value, 1, found.p_value]
+    random = model_difference(old, new, figure, n_resamples=4095, few_units=True)
+    assert "4095 random swaps" in random.test
+    assert random.p_value == pytest.approx(found.p_value, abs=0.03)
 
 
 def asked_for_some_pairs(models: np.ndarray, asked: list[int]) -> np.ndarray:
@@ -353,7 +390,7 @@ def test_missing_answer_barely_moves_ads_test_if_signs_are_unclear(gaps):
     hole = old.copy()
     hole[0, 0] = [0, 0, 1, 1, 0, 0]
     found = model_difference(hole, new, ad)
-    assert "9999 swaps, over 16 signs" in found.test
+    assert "9999 random swaps, over 16 signs" in found.test
     assert found.p_value == pytest.approx(exact.p_value, abs=0.03)
 
 

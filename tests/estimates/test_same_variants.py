@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import compare
 from fairstats.comparisons.ranking import rank_models
@@ -24,9 +23,9 @@ from fairstats.estimates.same_variants import (
     TWO_VERSIONS,
     UNDECLARED,
     VARIANT_SET_COLUMNS,
+    SameVariants,
     flip_marks,
     same_flips,
-    same_variants,
     variant_sets,
 )
 from fairstats.vignettes.tables import FINDING_COLUMNS
@@ -68,6 +67,12 @@ def _flips(seed, n=200, shared=0.0, **kwargs):
     prone = rng.beta(1, 3, size=(n, 1))
     first, second = ((rng.random((n, 3)) < prone).astype(int) for _ in range(2))
     return first, np.where(rng.random((n, 3)) < shared, first, second)
+
+
+def same_variants(old, new, *, benchmarks) -> SameVariants:
+    """Return the judgement on two answer sets to the first of these benchmarks."""
+    marks = [flip_marks(*grid(side, benchmarks=benchmarks).values()) for side in (old, new)]
+    return same_flips(*marks, smallest_same=benchmarks[0].same_variants_odds_ratio)
 
 
 def _frame(flips):
@@ -166,15 +171,6 @@ def test_attributes_of_an_item_may_not_all_be_asked(block, answers_of, monkeypat
     marks = flip_marks(grid(answers)["demo"])
     assert list(marks) == ["race", "sex"]
     assert marks.fillna(9).to_numpy().tolist() == [[1, 1], [9, -1], [-1, 9]]
-
-
-def test_several_sets_or_benchmarks_are_refused(answers, answers_of, three_groups):
-    one = answers(np.eye(3))
-    with pytest.raises(InputError, match="several answer sets"):
-        same_variants(pd.concat([one, one.assign(model="other")]), one, benchmarks=SILENT)
-    three = answers_of(["AAB"], groups=("white", "black", "asian"), benchmark="three")
-    with pytest.raises(InputError, match="different benchmarks"):
-        same_variants(one, three, benchmarks=[three_groups, *SILENT])
 
 
 def test_every_two_sets_are_compared_and_contradictions_flagged(answers):

@@ -402,6 +402,22 @@ def test_one_discordant_pair_does_not_show_independence():
     assert found > 3
 
 
+@pytest.mark.parametrize("answers", [1, 1000])
+def test_few_clusters_effect_does_not_jump_where_the_median_cluster_changes(answers):
+    """With fewer than 20 items in the first ward, wards without a difference are the minority."""
+    sizes = np.array([20, 14, 11, 9, 8, 8, 18, 16, 12, 10, 8, 6])
+    found = []
+    for more in range(-8, 9):
+        differ = answers * np.array([0] * 6 + [8, 3, 2, 2, 1, 1])
+        alike = answers * sizes - differ
+        alike[0] += more
+        cells = np.column_stack([alike, differ])
+        influence = np.array([0, 1]) - differ.sum() / cells.sum()
+        found.append(few_clusters_effect(cells, np.ones(12, int), influence))
+    # The effect rises by 1 to 2% per item, and by a thousandth of that with 1,000 times as many.
+    assert np.abs(np.diff(np.log(found))).max() < 0.03 / answers
+
+
 @given(
     st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=12),
     st.integers(1, 3),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.inference.exact_sums import discrete_law, plane_law, sum_law
+from fairstats.inference.exact_sums import SumLaw, discrete_law, law_of_sum, plane_law
 
 TABLES = [
     (1, (0.2, 0.3, 0.5)),
@@ -26,6 +26,10 @@ def convolved(n, p):
             law = np.convolve(law, power)
         power, n = np.convolve(power, power), n >> 1
     return law
+
+
+def sum_law(n, values, p) -> SumLaw:
+    return law_of_sum(np.asarray(n), np.asarray(values), np.asarray(p))
 
 
 @pytest.mark.parametrize(("n", "p"), TABLES)

@@ -9,12 +9,11 @@ import pytest
 from scipy import stats
 
 from fairstats.inference.bootstrap import bootstrap_counts
-from fairstats.inference.exact_sums import fine_sum_law, sum_law
-from fairstats.inference.intervals import tango, wilson
+from fairstats.inference.exact_sums import fine_sum_law, law_of_sum
+from fairstats.inference.intervals import wilson
 from fairstats.inference.item_bootstrap import (
     STEPS,
     bounded_mean_interval,
-    cluster_bootstrap,
 )
 
 # Overlaps of two lists of ten snippets: j in common of 20 − j.
@@ -208,7 +207,7 @@ def test_estimate_is_within_its_limits_after_rounding():
 @pytest.mark.parametrize(("n", "values"), [(1, [0, 3]), (7, [0, 1, 5]), (801, [-2, 0, 3, 40])])
 def test_the_fine_law_is_the_law_of_the_sum(n, values):
     p = np.arange(1, len(values) + 1) / sum(range(1, len(values) + 1))
-    fine, expected = fine_sum_law(n, values, p), sum_law(n, values, p)
+    fine, expected = fine_sum_law(n, values, p), law_of_sum(np.asarray(n), np.array(values), p)
     np.testing.assert_allclose(fine.cumulative, expected_cdf(expected, fine.values), atol=1e-12)
     for level in (0.001, 0.025, 0.3, 0.9):
         levels = [level, 1 - level]
@@ -217,62 +216,3 @@ def test_the_fine_law_is_the_law_of_the_sum(n, values):
 
 def expected_cdf(law, x: np.ndarray) -> np.ndarray:
     return np.array([float(law.cdf(int(value))) for value in x])
-
-
-def test_clusters_of_one_are_the_bootstrap_of_pairs():
-    cells = [600, 83, 10, 108]
-    found, expected = cluster_bootstrap(np.eye(4), multiplicity=cells), bootstrap_counts(cells)
-    assert (found.estimate, found.ci_low, found.ci_high) == (
-        expected.estimate,
-        expected.ci_low,
-        expected.ci_high,
-    )
-
-
-def test_copies_of_an_answer_add_no_information():
-    cells = [600, 83, 10, 108]
-    found, expected = cluster_bootstrap(3 * np.eye(4), multiplicity=cells), bootstrap_counts(cells)
-    np.testing.assert_allclose(
-        [found.ci_low, found.ci_high], [expected.ci_low, expected.ci_high], atol=1e-12
-    )
-
-
-def test_clusters_of_unequal_size_are_resampled():
-    kinds = [[2, 0, 0, 0], [0, 2, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
-    with pytest.raises(ValueError, match="clusters of one size"):
-        cluster_bootstrap(kinds)
-    found = cluster_bootstrap(kinds, multiplicity=[60, 20, 30, 10], n_resamples=4000, rng=1)
-    assert found.ci_low < found.estimate < found.ci_high
-    assert found.method == "cluster bootstrap bca, 4000 resamples"
-    equal = [[2, 0, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0]]
-    drawn = cluster_bootstrap(equal, multiplicity=[60, 20, 30], n_resamples=40_000, rng=1)
-    exact = cluster_bootstrap(equal, multiplicity=[60, 20, 30])
-    np.testing.assert_allclose(
-        [drawn.ci_low, drawn.ci_high], [exact.ci_low, exact.ci_high], atol=0.01
-    )
-
-
-def test_items_that_do_not_vary_have_the_interval_of_items_that_agree():
-    found, expected = cluster_bootstrap([[2, 0, 0, 0]], multiplicity=[50]), tango(50, 0, 0, 0)
-    assert (found.ci_low, found.ci_high) == (expected.ci_low, expected.ci_high)
-    assert "is not informative here" in found.method
-    share = cluster_bootstrap([[3, 0]], "proportion", multiplicity=[50])
-    np.testing.assert_allclose([share.ci_low, share.ci_high], [wilson(50, 50).ci_low, 1])
-    drawn = cluster_bootstrap([[2, 0, 0, 0]], multiplicity=[50], n_resamples=99, rng=1)
-    assert np.isnan(drawn.ci_low)
-    assert "do not vary" in drawn.method
-
-
-def test_limits_are_within_the_scale():
-    kinds = [[2, 0], [0, 2]]
-    found = cluster_bootstrap(kinds, "proportion", multiplicity=[1, 39], alpha=5e-4)
-    assert found.ci_high <= 1
-    found = cluster_bootstrap([[2, 0], [1, 1]], "proportion", multiplicity=[38, 2], method="basic")
-    assert found.ci_high <= 1
-
-
-def test_clusters_without_an_answer_are_refused():
-    with pytest.raises(ValueError, match="must have an answer"):
-        cluster_bootstrap([[0, 0], [1, 0]], "proportion")
-    with pytest.raises(ValueError, match="must be at least 1"):
-        cluster_bootstrap([[1, 0], [0, 1]], "proportion", n_resamples=0, rng=1)

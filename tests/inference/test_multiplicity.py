@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,27 @@ def test_max_t_of_one_test_is_mcnemars():
     found = max_t(d, rng=1, n_resamples=50_000)
     exact = float(mcnemar(n10=30, n01=14, method="exact").p_value)
     assert found.p_value[0] == found.p_adjusted[0] == pytest.approx(exact, abs=0.003)
+
+
+def test_max_t_enumerates_all_flips_of_twelve_units():
+    rng = np.random.default_rng(3)
+    d = np.vstack([rng.integers(-3, 5, (12, 3)), np.zeros((4, 3), dtype=int)])
+    found = max_t(d, rng=1)
+    assert found.n_resamples == 4096
+    scale = np.sqrt((d**2).sum(axis=0))
+    flipped = [np.abs(signs @ d[:12]) / scale for signs in product([1, -1], repeat=12)]
+    size, adjusted = flipped[0], []
+    for rank, test in enumerate(np.argsort(-size)):
+        # The largest statistic of this test and of those with smaller ones.
+        left = np.argsort(-size)[rank:]
+        adjusted.append(np.mean([one[left].max() >= size[test] - 1e-9 for one in flipped]))
+    expected = np.empty(3)
+    expected[np.argsort(-size)] = np.maximum.accumulate(adjusted)
+    assert found.p_adjusted.tolist() == pytest.approx(expected.tolist(), rel=1e-12)
+    alone = [np.mean([one[test] >= size[test] - 1e-9 for one in flipped]) for test in range(3)]
+    assert found.p_value.tolist() == pytest.approx(alone, rel=1e-12)
+    assert found.p_adjusted.tolist() == max_t(d, rng=2).p_adjusted.tolist()
+    assert max_t(d, rng=1, n_resamples=4095).n_resamples == 4095
 
 
 def test_max_t_corrects_only_for_different_tests():

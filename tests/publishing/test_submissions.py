@@ -136,6 +136,22 @@ def test_preview_has_the_caution_about_votes_next_to_verdict_and_rank(
     assert found.to_markdown().count("no answer changes with the group") == 2
 
 
+def test_preview_has_the_reason_of_an_open_verdict(honest, board, benchmark, tmp_path):
+    # All versions of an item have one answer, but the answers to one of them are missing.
+    answers = honest[0].sort_values("item_id", kind="stable")
+    same = answers.groupby("item_id")[["answer", "status"]].transform("first")
+    lost = answers["group"].eq("white") & answers["item_id"].isin(answers["item_id"].unique()[::2])
+    same = same.assign(
+        answer=same["answer"].mask(lost), status=same["status"].mask(lost, "unparsed")
+    )
+    answers = answers.assign(**same)
+    submit(answers, tmp_path / "lost")
+    found = checked(tmp_path / "lost", board, benchmark)
+    row = found.preview.figures.set_index("attribute").loc["race"]
+    assert row["verdict_reason"].startswith("missing answers could change the verdict")
+    assert any(f": {row['verdict']} ({row['verdict_reason']})." in line for line in found.lines)
+
+
 def test_preview_of_others_is_the_change_between_two_boards(submission, board, benchmark):
     found = checked(submission, board, benchmark).preview
     for before, after in zip(found.ranks["rank_before"], found.ranks["rank_after"], strict=True):

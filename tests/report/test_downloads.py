@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.table_text import json_text, records, table_csv, table_json
-from fairstats.release.citation import citation_cff
+from fairstats.exports.catalogues import citation_cff
 from fairstats.release.tables import write_table
 
 from .conftest import HOSTILE, answers_of_models

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fairstats.benchmarks.kinds import KINDS
-from fairstats.report.figures import UNKNOWN, figure_of
+from fairstats.report.words import UNKNOWN, figure_of
 
 
 def row(metric: str, estimate: float, low: float, high: float, method: str = "wald") -> dict:

@@ -19,12 +19,12 @@ from fairstats.report.board.page import _show_tables, overview_table
 from fairstats.report.changed_items import flip_table
 from fairstats.report.changes.rows import Comparison
 from fairstats.report.charts.rows import MOST_CHARTED
-from fairstats.report.figures import p_cell
 from fairstats.report.sections.chance import chart as discordant_chart
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.groups import chart as accuracy_chart
 from fairstats.report.sections.groups import extremes
 from fairstats.report.sections.size import chart as size_chart
+from fairstats.report.words import p_cell
 
 GROUPS = tuple(f"g{number:02}" for number in range(12))
 PAIRS = [(GROUPS[0], other) for other in GROUPS[1:]] + [GROUPS[1:3], GROUPS[2:4]]

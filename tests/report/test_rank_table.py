@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -17,12 +18,13 @@ from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
 from fairstats.report.about.data import benchmark_card
 from fairstats.report.audit.sentences import limitations
-from fairstats.report.board.figures import BoardFigures
+from fairstats.report.board.figures import BoardFigures, asked_items
 from fairstats.report.board.page import _key, show_leaderboard, why_unranked
 from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
 from fairstats.report.page_output import collected, drawing
+from fairstats.report.words import counted_items
 
 from .undrawn import undrawn
 
@@ -196,6 +198,35 @@ def test_words_of_a_benchmark_are_text_in_its_card(benchmark):
         card = benchmark_card(replace(benchmark, words=words, kind=kind, cluster="patient"), 3)
         assert escape_markdown(raw) in card
         assert raw not in card
+
+
+def test_clusters_are_named_and_counted_wherever_items_are(ranked, benchmark):
+    wards = {item: f"w{place % 12}" for place, item in enumerate(benchmark.items)}
+    named = Words(cluster="ward", clusters="wards")
+    declared = replace(benchmark, cluster="ward", clusters=wards, words=named)
+    assert "independent units: 12 wards" in benchmark_card(declared, 3).replace("\\", "")
+    unnamed = replace(declared, words=Words())
+    assert "independent units: 12 clusters (ward)" in benchmark_card(unnamed, 3).replace("\\", "")
+
+    def asked(benchmark: Benchmark, items: int) -> str:
+        estimates = pd.DataFrame({"metric": ["accuracy_difference"], "n_units": [9]})
+        board = SimpleNamespace(benchmark=benchmark, models=["m"], estimates=estimates)
+        release = SimpleNamespace(answers_of=lambda *_: [{"items": items}])
+        return counted_items(benchmark, *asked_items(board, release))
+
+    # All 60 items are of 12 wards, although the model was asked items of 9 only.
+    assert asked(declared, 40) == asked(declared, 60) == "60 vignettes of 12 wards"
+    stated = replace(declared, clusters={})
+    assert asked(stated, 60) == "60 vignettes of 9 wards"
+    assert asked(stated, 40) == "60 vignettes"
+    assert asked(replace(stated, words=Words()), 60) == "60 vignettes of 9 clusters (ward)"
+
+    other = Release(ranked.path)
+    vars(other)["benchmarks"] = {"three": declared}
+    vars(other)["estimates"] = ranked.estimates.assign(n_units=12)
+    with drawing(ranked.path, "html"), collected() as parts:
+        show_leaderboard(other)
+    assert " · 60 vignettes of 12 wards · " in "\n".join(parts)
 
 
 def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):

@@ -65,6 +65,7 @@ def release_of(benchmarks: dict[str, Benchmark]) -> Release:
     release = Release(Path("not-there"))
     release.__dict__["benchmarks"] = benchmarks
     release.__dict__["estimates"] = pd.DataFrame(columns=["benchmark", "strategy"])
+    release.__dict__["manifest"] = {"arguments": {"alpha": 0.05}}
     return release
 
 
@@ -209,6 +210,26 @@ def test_changed_verdict_is_in_the_cell(sensitivity, board):
     race = next(row for row in found if row[0].startswith("Race"))
     assert race[-2].endswith("● equivalent")
     assert not any("equivalent" in cell for cell in (*race[:-2], race[-1]))
+
+
+def test_small_p_next_to_an_open_verdict_has_its_reason(known, board):
+    """The exact test rejects for the given answers, but not for all completions; mid-p does."""
+    rows = []
+    for place, (item, key) in enumerate(known["demo"].answer_keys.items()):
+        wrong = "B" if key == "A" else "A"
+        white, black = None if place == 0 else key, wrong if 1 <= place <= 7 else key
+        rows += [(item, "white", key, white), (item, "black", key, black)]
+    answers = pd.DataFrame(rows, columns=["item_id", "group", "answer_key", "answer"]).assign(
+        benchmark="demo", benchmark_version="1", model="m", strategy="plain", attribute="race"
+    )
+    table = sensitivity_of(answers.assign(sample=0), None, 0.05, known)
+    exact = table[(table["aspect"] == "test") & (table["choice"] == "exact")].squeeze()
+    assert exact["verdict"] == INCONCLUSIVE
+    assert exact["p_adjusted"] <= 0.05
+    found = cells(choice_table(table, board, "test", name="t"))
+    _, midp, shown, *_ = found[-1][1:]
+    assert midp == p_figure(exact["p_adjusted"] / 2)
+    assert shown.endswith("○ inconclusive missing answers could change it")
 
 
 # Flips

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.atomic_files import unfinished
+from fairstats._lib.atomic_files import unfinished_folder
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, input_error, parameter, refuse
 from fairstats._lib.records import csv_records, importable_files, json_value
@@ -380,8 +379,7 @@ def _write_folder(files: Mapping[str, str], out: Path) -> None:
     """Write all files or none."""
     out = out.absolute()
     out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = unfinished(out)
-    try:
+    with unfinished_folder(out) as temporary:
         for name, text in files.items():
             path = temporary / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -390,5 +388,3 @@ def _write_folder(files: Mapping[str, str], out: Path) -> None:
             # The folder is empty, and some systems cannot rename onto an existing folder.
             out.rmdir()
         temporary.rename(out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

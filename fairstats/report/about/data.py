@@ -31,6 +31,7 @@ from fairstats.report.page_output import (
 from fairstats.report.site_settings import settings_of
 from fairstats.report.tables import labels_of, sources_caption, sources_table
 from fairstats.report.words import (
+    counted_clusters,
     counted_items,
     long_unit,
     meaning,
@@ -169,9 +170,9 @@ def benchmark_card(benchmark: Benchmark, versions: int) -> str:
 def _items(benchmark: Benchmark) -> str:
     """Describe the items, the possible answers and the independent units, as plain text."""
     words = benchmark.words
-    if benchmark.kind == CHOICE:
-        return f"{len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}"
     parts = [counted_items(benchmark, len(benchmark.items)) if benchmark.items else words.items]
+    if benchmark.kind == CHOICE:
+        parts = [f"{len(benchmark.answer_keys):,}"]
     if words.source:
         parts[0] += f" ({words.source})"
     if benchmark.kind.name == "score":
@@ -182,6 +183,8 @@ def _items(benchmark: Benchmark) -> str:
     if benchmark.cluster is not None:
         unnamed = words.clusters == Words().clusters
         of = f"items with the same {benchmark.cluster}" if unnamed else words.clusters
+        if benchmark.clusters:
+            of = counted_clusters(benchmark, len(set(benchmark.clusters.values())))
         parts.append(f"independent units: {of}")
     if not benchmark.has_key:
         parts.append("without a key")

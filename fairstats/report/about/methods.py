@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from great_tables import GT
 
 from fairstats._lib.formatting import decimal, escape_markdown, percent, percent_range, quoted
 from fairstats._lib.installation import resource
@@ -21,10 +21,6 @@ from fairstats.report.findings import prompted, set_label
 from fairstats.report.page_output import prose, show_markdown, show_table
 from fairstats.report.replication.page import above_others, counted_cells, replication_table
 from fairstats.report.tables import labels_of, written_table
-
-if TYPE_CHECKING:
-    from great_tables import GT
-
 
 #: The coverage that a 95% interval should have everywhere.
 LEAST, MOST = 0.94, 0.975

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT
 
 from fairstats._lib.formatting import decimal, escape_markdown, number_word, quoted
 from fairstats.benchmarks.kinds import DIFFERENCES
@@ -22,9 +23,6 @@ from fairstats.report.changes.rows import (
 )
 from fairstats.report.page_output import closed, is_in_site, page_root, show_markdown, show_table
 from fairstats.report.tables import labels_of, written_table
-
-if TYPE_CHECKING:
-    from great_tables import GT
 
 #: The figures shown on the page if they changed; the others are in the download.
 _SHOWN = (*DIFFERENCES, "cfr")

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT
 
 from fairstats._lib.formatting import capital, decimal, level, listed
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet
 from fairstats.report.audit.sentences import clauses
-from fairstats.report.figures import FOUR_FIFTHS, NONE, Figure, figure_of, number
 from fairstats.report.page_output import columns, show_markdown, show_table
 from fairstats.report.tables import breakable, labels_of, written_table
-from fairstats.report.words import heading
-
-if TYPE_CHECKING:
-    from great_tables import GT
+from fairstats.report.words import FOUR_FIFTHS, NONE, Figure, figure_of, heading, number
 
 #: Groups with a smaller share of the answers are marked.
 SMALL = 0.02

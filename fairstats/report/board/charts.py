@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, counted, level, listed, p_value, quoted, span
@@ -32,13 +33,21 @@ from fairstats.report.charts.marks import (
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, UNKNOWN, Figure
 from fairstats.report.findings import board_label, pair_note
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
-from fairstats.report.words import gap_name, higher_by, meaning, named_test, noun, scaled
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from fairstats.report.words import (
+    FOUR_FIFTHS,
+    MOST_RATIO,
+    NONE,
+    UNKNOWN,
+    Figure,
+    gap_name,
+    higher_by,
+    meaning,
+    named_test,
+    noun,
+    scaled,
+)
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {DISPARITY: ACCENT_A, EQUIVALENT: ACCENT_B}
@@ -446,8 +455,6 @@ def measures_of(figures: BoardFigures) -> dict[str, Measure]:
 @cache
 def _measure_texts() -> dict[str, dict[str, Template]]:
     """Return the texts of each measure: plain text, which is escaped where it is shown."""
-    from jinja2 import Environment, StrictUndefined
-
     templates = Environment(undefined=StrictUndefined)
     declared = tomllib.loads(_MEASURES.read_text(encoding="utf-8"))
     return {

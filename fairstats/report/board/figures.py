@@ -257,7 +257,10 @@ def asked_items(board: Board, release: Release) -> tuple[int, int | None]:
     """Return the number of a board's items and, if several share one, of their clusters."""
     own = [entry["items"] for model in board.models for entry in release.answers_of(board, model)]
     items = max([len(board.benchmark.items), *own])
-    if board.benchmark.cluster is None:
+    if items == len(board.benchmark.clusters):
+        # The file of items has all clusters, also those of items that no model was asked.
+        return items, len(set(board.benchmark.clusters.values()))
+    if board.benchmark.cluster is None or items > max(own, default=0):
         return items, None
     rows = board.estimates["metric"] == board.benchmark.kind.difference
     units = board.estimates.loc[rows, "n_units"].dropna()

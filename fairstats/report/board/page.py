@@ -118,9 +118,7 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
     """
     found, benchmark = findings(board, release), board.benchmark
     day = pd.Timestamp(release.manifest["created_at"])
-    items = counted_items(benchmark, len(benchmark.answer_keys))
-    if benchmark.kind != CHOICE:
-        items = counted_items(benchmark, *asked_items(board, release))
+    items = counted_items(benchmark, *asked_items(board, release))
     kicker = (
         f"{benchmark.title} benchmark · {items} · release {release.name}, published {day.day} "
         f"{day:%B %Y}"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from great_tables import GT, html
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, percent, quoted
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.kinds import CHOICE
+from fairstats.comparisons.successors import FACTS
 from fairstats.counts.patterns import pooled_attributes
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import AnswerSet
@@ -23,24 +27,11 @@ from fairstats.report.board.charts import (
     marks_of,
     original_accuracy,
 )
-from fairstats.report.board.figures import BoardFigures, Panel
-from fairstats.report.figures import NONE, Figure, p_cell
+from fairstats.report.board.figures import BoardFigures, Panel, is_long
 from fairstats.report.page_output import filled, output_format, page_root
 from fairstats.report.pairs_table import EVERY, named_pairs
 from fairstats.report.tables import as_label, breakable, share, written_table
-from fairstats.report.words import difference_name, named_test, noun
-
-if TYPE_CHECKING:
-    from great_tables import GT
-
-
-import re
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from fairstats.comparisons.successors import FACTS
-from fairstats.report.board.figures import is_long
+from fairstats.report.words import NONE, Figure, difference_name, named_test, noun, p_cell
 
 
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
@@ -50,8 +41,6 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
     answers have the signed difference. The p is the smallest of all pairs, but the largest if the
     text is slanted: then every pair is expected to differ.
     """
-    from great_tables import html
-
     panels = figures.overview if figures.many or not figures.panels else figures.panels
     panels = [panel for panel in panels if not panel.shared]
     kind = figures.board.benchmark.kind
@@ -192,8 +181,6 @@ _DIFFER, _SAME = "≠", "n.s."
 
 def difference_matrix(board: Board, *, name: str) -> GT:
     """Draw the matrix: one row and one column per ranked model, the best first."""
-    from great_tables import html
-
     models = list(board.ranked["model"])
     found = board.differences.set_index(["model_b", "model_a"])
     rows = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from great_tables import GT, html
 
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, span
 from fairstats.benchmarks.declaration import COMMON
@@ -29,7 +31,6 @@ from fairstats.report.changes.rows import (
 )
 from fairstats.report.charts.marks import Axis, axis_over, dot, line, words
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, show_chart
-from fairstats.report.figures import p_cell
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import (
     ACCENT_A,
@@ -46,11 +47,7 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.tables import labels_of, written_table
-from fairstats.report.words import meaning, scaled, words_of
-
-if TYPE_CHECKING:
-    from great_tables import GT
-
+from fairstats.report.words import meaning, p_cell, scaled, words_of
 
 #: The colours of changes that are better, worse or unclear.
 _COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
@@ -142,8 +139,6 @@ def chart_key(compared: Sequence[Comparison], alpha: float) -> list[tuple[str, s
 
 def change_table(changes: Sequence[Change], *, name: str) -> tuple[GT, str]:
     """Make a table of changes with their p-values, and the caption with what all rows share."""
-    from great_tables import html
-
     (one, first), kind = changes[0], changes[0][1].kind
     limits = "range" if one.ranged else f"{level(first.alpha)} CI"
     labels: dict[str, Any] = {}

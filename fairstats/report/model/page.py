@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from great_tables import GT
 from markupsafe import Markup
 
 from fairstats._lib.formatting import (
@@ -37,7 +38,6 @@ from fairstats.report.board.tables import shown_fact
 from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
-from fairstats.report.figures import NONE, UNKNOWN, Figure, figure_of
 from fairstats.report.findings import findings, ordinal, pair_note, prompted
 from fairstats.report.notes import (
     flag_notes,
@@ -75,18 +75,19 @@ from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import change_of, policy_table, robustness, with_missing
 from fairstats.report.tables import breakable, written_table
 from fairstats.report.words import (
+    NONE,
+    UNKNOWN,
+    Figure,
     counted_items,
     difference_name,
     discordant_note,
+    figure_of,
     gap_name,
     noun,
     option_noun,
     unsigned,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from great_tables import GT
 
 _UNNAMED = (
     " Groups that are not named gave the same answer as the groups that they are compared with, or "

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+import plotnine as p9
+from great_tables import GT
+from plotnine import ggplot
 
 from fairstats._lib.formatting import (
     MINUS,
@@ -31,10 +34,6 @@ from fairstats.report.tables import (
     share,
     written_table,
 )
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from plotnine import ggplot
 
 Row = Mapping[Any, Any]
 
@@ -332,8 +331,6 @@ def _intervals(rows: pd.DataFrame, rubric: Rubric, colours: dict[str, str], titl
     The thick line is the interval with all ratings treated as independent. The thin line treats
     only raters and items as independent.
     """
-    import plotnine as p9
-
     labels = list(_axis(rows, rubric).categories)
     series = pd.Categorical(rows["series"], list(colours))
     # From the top: the dimensions, and on each the series as in the legend.
@@ -376,8 +373,6 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
     The votes are of tasks with equally many ratings, with ``panel``, the panel's name, and
     ``share``, in percent.
     """
-    import plotnine as p9
-
     most = int(votes["n_ratings"].max())
     names = [f"{count} of {most}" for count in range(most + 1)]
     # The more raters report it, the stronger the colour; 0 is grey. The last digits are opacity.

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
+from plotnine import ggplot
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.formatting import (
@@ -38,9 +39,6 @@ from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.ratings import figures
 from fairstats.report.render import draw_report, write_tables
 from fairstats.report.tables import files_of, labels_of
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
 
 #: The dimension of bias of any kind.
 BIAS = "bias"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from great_tables import GT, html
+from great_tables._text import BaseText
+from markupsafe import Markup
 
 from fairstats._lib.formatting import MINUS, capital, counted, decimal, escape_markdown, scientific
 from fairstats.comparisons.change_verdicts import WIN_WIN
@@ -21,11 +23,6 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.tables import labels_of, written_table
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from great_tables._text import BaseText
-    from markupsafe import Markup
 
 Labels = Mapping[str, str]
 
@@ -139,8 +136,6 @@ def attribute_labels(release: Release) -> dict[str, str]:
 
 def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     """Show one published table, with the recomputed figure in each cell."""
-    from great_tables import html
-
     known = labels_of("replication")
     columns = {column: f"cell-{n}" for n, column in enumerate(rows["column"].unique())}
     table = []

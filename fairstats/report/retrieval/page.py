@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+import plotnine as p9
+from great_tables import GT
+from plotnine import ggplot
 
 from fairstats._lib.formatting import (
     capital,
@@ -49,10 +52,6 @@ from fairstats.report.tables import (
     written_table,
 )
 from fairstats.retrieval.effects import ALL, WRONG_B
-
-if TYPE_CHECKING:
-    from great_tables import GT
-    from plotnine import ggplot
 
 Row = Mapping[Any, Any]
 
@@ -146,8 +145,6 @@ def _number(n: int, noun: str) -> str:
 
 def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     """Draw intersection over union against k: panels by attribute, colours by retriever."""
-    import plotnine as p9
-
     labels = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
     rows = overlap[(overlap["measure"] == "iou") & overlap["attribute"].isin(list(labels))]
     rows = rows.dropna(subset="estimate")

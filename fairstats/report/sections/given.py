@@ -16,10 +16,9 @@ from fairstats.counts.answer_tables import NO_ANSWER
 from fairstats.report.answer_sets import AnswerSet, missing_reasons
 from fairstats.report.charts.marks import Axis, axis_over, dot, tick
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import NONE, p_cell
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import Answer, Mark, Section, Shown, pair_table
-from fairstats.report.words import option_label, option_noun
+from fairstats.report.words import NONE, option_label, option_noun, p_cell
 
 #: The tests of other possible problems with the answers.
 DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")

@@ -12,7 +12,6 @@ from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.charts.marks import Axis, interval, tick, two_bars
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.figures import UNKNOWN, Figure
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import (
     MOST_NAMES,
@@ -28,7 +27,7 @@ from fairstats.report.sections.section import (
     unknown,
 )
 from fairstats.report.tables import labels_of
-from fairstats.report.words import heading, option_label
+from fairstats.report.words import UNKNOWN, Figure, heading, option_label
 
 # Tied groups are named up to this number.
 _MOST_TIED = 3

@@ -7,19 +7,17 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from great_tables import GT
 
 import fairstats.report.sections
 from fairstats._lib.formatting import capital, level, listed
 from fairstats.report.answer_sets import AnswerSet, Pair, reasons_of
 from fairstats.report.charts.marks import Axis, axis_over, words
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.figures import NONE, Figure
 from fairstats.report.tables import breakable, labels_of, written_table
-
-if TYPE_CHECKING:
-    from great_tables import GT
-
+from fairstats.report.words import NONE, Figure
 
 CANNOT = "Cannot be judged"
 # More groups than these are counted, not named.

@@ -17,7 +17,6 @@ from fairstats.metrics.metric import ROOM
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.charts.marks import Axis, dot, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
-from fairstats.report.figures import FOUR_FIFTHS, MOST_RATIO, NONE, Figure, figure_of, p_cell
 from fairstats.report.page_output import NEUTRAL_DARK
 from fairstats.report.sections.section import (
     CANNOT,
@@ -38,9 +37,15 @@ from fairstats.report.sections.section import (
 )
 from fairstats.report.tables import labels_of
 from fairstats.report.words import (
+    FOUR_FIFTHS,
+    MOST_RATIO,
+    NONE,
+    Figure,
     difference_name,
+    figure_of,
     gap_name,
     noun,
+    p_cell,
     signed_range,
     unsigned,
     words_of,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from great_tables import GT
 
 from fairstats._lib.atomic_files import temporary_folder
 from fairstats._lib.formatting import (
@@ -50,10 +51,6 @@ from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE
 from fairstats.vignettes.tables import write_measures
-
-if TYPE_CHECKING:
-    from great_tables import GT
-
 
 #: The release's tables of findings, and of the items that make up a gap.
 FINDINGS, ITEMS = "vignette_findings", "item_gaps"

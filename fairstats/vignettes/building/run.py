@@ -37,19 +37,17 @@ from fairstats.vignettes.building.folder import (
     VARIANTS,
     BuildFolder,
 )
-from fairstats.vignettes.building.neutral_items import (
+from fairstats.vignettes.building.stages import (
+    background_prompt,
     filter_items,
     filter_prompts,
-    neutralize_items,
-    neutralize_prompts,
-    with_neutral,
-)
-from fairstats.vignettes.building.variants import (
-    background_prompt,
     merging_prompt,
     neutral_prompt,
+    neutralize_items,
+    neutralize_prompts,
     variant_prompt,
     wanted_variants,
+    with_neutral,
     write_variants,
 )
 from fairstats.vignettes.rules.substitute import unnamed_items

@@ -77,10 +77,8 @@ class ContentComparison:
     ----------
     numbers, numbers_kept, drugs, drugs_kept, findings, findings_kept : int
         The number in the neutral text, and how many of these the variant has too.
-    new_quantities, phrases_lost, negations_changed : int
-        Quantities that the neutral text does not have; runs of two or more of its findings that the
-        variant does not have; findings with reversed negation.
-    final_sentence_kept : bool
+    new_quantities : int
+        Quantities that the neutral text does not have.
     question_asked : bool or None
         Whether the variant asks any question; None if the neutral text does not.
     problems : tuple of ContentProblem
@@ -93,9 +91,6 @@ class ContentComparison:
     findings: int
     findings_kept: int
     new_quantities: int
-    phrases_lost: int
-    negations_changed: int
-    final_sentence_kept: bool
     question_asked: bool | None
     problems: tuple[ContentProblem, ...]
 
@@ -139,14 +134,13 @@ def compare_content(
     problems = []
     # A question that repeats the drug or the number has no new content.
     question = final_sentence(neutral)
-    kept = same_sentence(question, final_sentence(variant))
     asked = _asks(variant) if _asks(neutral) else None
     if asked is False:
         last = final_sentence(variant)
         stated = _share_held(question, last) >= _STATED
         kind = QUESTION_STATED if stated else QUESTION_MISSING
         problems.append(ContentProblem(kind, f"{question} | now: {last}" if stated else question))
-    elif not kept:
+    elif not same_sentence(question, final_sentence(variant)):
         moved = any(same_sentence(question, sentence) for sentence in sentences(variant))
         found = "it is in another place" if moved else f"now: {final_sentence(variant)}"
         problems.append(ContentProblem(FINAL_SENTENCE, f"{question} | {found}"))
@@ -173,23 +167,23 @@ def compare_content(
     problems += [ContentProblem(DRUG_MISSING, before.drugs[name]) for name in lost_drugs]
     problems += [ContentProblem(NEW_DRUG, after.drugs[name]) for name in sorted(new_drugs)]
 
-    lost_findings: list[Finding] = []
+    findings_lost = 0
     phrases: list[list[Finding]] = []
     turned = []
     lost_before = False
     for stem, finding in before.findings.items():
         same = same_finding(stem, after.findings)
         if same is None:
-            lost_findings.append(finding)
+            findings_lost += 1
             if not lost_before:
                 phrases.append([])
             phrases[-1].append(finding)
         elif stem in after.findings and _turned(finding, after.findings[stem]):
             turned.append(finding)
         lost_before = same is None
-    phrases = [p for p in phrases if len(p) > 1]
     for phrase in phrases:
-        problems.append(ContentProblem(FINDING_MISSING, " ".join(f.text for f in phrase)))
+        if len(phrase) > 1:
+            problems.append(ContentProblem(FINDING_MISSING, " ".join(f.text for f in phrase)))
     for finding in turned:
         was, now = ("denied", "affirmed") if finding.negated else ("affirmed", "denied")
         problems.append(ContentProblem(NEGATION_CHANGED, f"{finding.text}: {was}, now {now}"))
@@ -199,11 +193,8 @@ def compare_content(
         len(before.drugs),
         len(before.drugs) - len(lost_drugs),
         len(before.findings),
-        len(before.findings) - len(lost_findings),
+        len(before.findings) - findings_lost,
         len(new),
-        len(phrases),
-        len(turned),
-        kept,
         asked,
         tuple(problems),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairstats.vignettes.building import checks, neutral_items
+from fairstats.vignettes.building import checks, stages
 from fairstats.vignettes.building.checks import Ruled, changes_between
 from fairstats.vignettes.rules.filtering import Decision
 
@@ -53,7 +53,7 @@ def variant_problems(wanted: Any, text: str) -> list[str]:
 
 
 STUBS = {
-    neutral_items: (filter_by_rules,),
+    stages: (filter_by_rules,),
     checks: (
         *(neutralize, left_over, final_sentence),
         *(neutral_problems, background_problems, variant_problems),
