@@ -67,6 +67,16 @@ PARTIAL = {
         (0.25, 0.5, 0.75, 1.0),
         ("copied_marks",),
     ),
+    "unexpected answers replaced by usual ones": (
+        frauds.usual_answers,
+        (0.5, 0.75, 1.0),
+        ("minority_answers",),
+    ),
+    "the same, of a copy under another name": (
+        lambda share: frauds.usual_answers(share, renamed=True),
+        (0.5, 0.75, 1.0),
+        ("minority_answers", "copied_answers", "copied_marks"),
+    ),
     "items copied": (frauds.copied_items, (0.1, 0.25, 0.5), ("copied_answers", "copied_items")),
     "items copied from many sets": (frauds.mosaic, (0.25, 0.5, 0.75, 1.0), ("mosaic",)),
     "second answers of pairs replaced by first": (
@@ -106,6 +116,13 @@ PARTIAL = {
         LAUNDERING,
     ),
 }
+#: Those that are made with the answers of all other sets, not of one.
+FROM_ALL = (
+    "unexpected answers replaced by usual ones",
+    "the same, of a copy under another name",
+    "items copied from many sets",
+    "the key for the items with an error that others find easiest",
+)
 
 
 def main() -> None:
@@ -275,7 +292,7 @@ def partial(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
                     panel = plain[plain["model"] != model]
                     source = rng.choice([other for other in models if other != model])
                     other = panel[panel["model"] == source]
-                    if fraud in (frauds.mosaic, frauds.key_of_easiest):
+                    if name in FROM_ALL:
                         other = panel
                     made = fraud(share)(own, other, benchmark, rng).assign(model="new")
                     table = screen(made, panel).to_frame()

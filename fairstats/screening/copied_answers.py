@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
-import scipy
 
 from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Codes, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import Bools, Codes, Panel, Popularity, Sheet
+from fairstats.screening.expected_answers import habits_of, unexpected_of
 from fairstats.screening.findings import (
     DECLARED,
     FEWEST_ITEMS,
@@ -35,9 +35,6 @@ COPIED_ITEMS = "copied_items"
 COPIED_MARKS = "copied_marks"
 MOSAIC = "mosaic"
 SNAPSHOT = "shared_snapshot"
-#: An answer is unexpected if its expected probability is below this, and its share among other
-#: models is below the second.
-UNEXPECTED, POPULAR = 0.35, 0.5
 #: Limit of the repeated share for two models. Two released sets of different models repeat 0.08 of
 #: each other's unexpected answers on average, and at most 0.38 (GPT-4.1 and GPT-4o, of one
 #: provider). With few other models, or few errors of theirs on a variant, usual wrong answers are
@@ -73,8 +70,6 @@ SAME_STRENGTHS = "Or have both the same strengths, such as a topic or a language
 SAME_MODEL_TWICE = "Have the two prompts the same effect, or is one file there twice?"
 #: Fewest variants for which it is unusual that all answers to an item agree.
 FEWEST_VARIANTS = 6
-#: Passes in which the weights of letters are fitted.
-HABIT_STEPS = 3
 #: A set is compared with so many sets of other models, and of its own: those most like it.
 MOST_COMPARED = 20
 
@@ -238,10 +233,10 @@ def _unexpected(
     """Return unexpected answers and marks, each with expected repetitions, and unusual items."""
 
     def compute() -> tuple[tuple[Bools, float], tuple[Bools, float], Bools]:
-        usual, habits = panel.others(sheet), _habits(sheet, panel)
+        usual, habits = panel.others(sheet), habits_of(sheet, panel)
         letters, marks = (
             (at & sheet.answered, float(expected[at & sheet.answered].sum()))
-            for at, expected in _unexpected_of(sheet, sheet, usual, habits)
+            for at, expected in unexpected_of(sheet, sheet, usual, habits)
         )
         return letters, marks, np.asarray(letters[0].any(axis=1) & _varies(sheet, sheet.answered))
 
@@ -271,7 +266,7 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
     else:
         known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
         limits = (DIFFERENT_MODELS, ITEMS, MARKS) if known else (FEW_MODELS, ITEMS, FEW_MODELS)
-    both, found = overlap(one, two, usual, (_habits(one, panel), _habits(two, panel))), {}
+    both, found = overlap(one, two, usual, (habits_of(one, panel), habits_of(two, panel))), {}
     some = both.items_unusual > 0
     counts: dict[str, Iterable[FloatArray]] = {
         COPIED: both.letters,
@@ -395,7 +390,7 @@ def overlap(
     repeated_items, unusual_items = np.zeros((2, len(both)))
     whole = (same | ~both).all(axis=1)
     for source, copier, habit in ((one, two, habits[1]), (two, one, habits[0])):
-        of_letters, of_marks = _unexpected_of(copier, source, usual, habit)
+        of_letters, of_marks = unexpected_of(copier, source, usual, habit)
         letters += _repetitions(both & of_letters[0], same, of_letters[1])
         marks += _repetitions(both & of_marks[0], right_one == right_two, of_marks[1])
         unusual = (both & of_letters[0]).any(axis=1) & _varies(source, both)
@@ -411,107 +406,9 @@ def _repetitions(unexpected: Bools, same: Bools, expected: FloatArray) -> FloatA
     return np.stack([np.where(unexpected, of - expected, 0).sum(axis=1) for of in (same, 1)])
 
 
-def _unexpected_of(
-    sheet: Sheet, source: Sheet, usual: Popularity, habits: FloatArray
-) -> Iterator[tuple[Bools, FloatArray]]:
-    """Yield which letters of `source`, then which marks, are unexpected, and their probability.
-
-    Those that many others give are not, if keys are wrong. If second versions suggest an answer,
-    models that follow it share their changes to it.
-    """
-    layout = usual.layout
-    marks = layout.correct(source)
-    expected, right = _letter_probabilities(sheet, source, usual, habits)
-    of_mark, share = (np.where(marks, p, 1 - p) for p in (right, usual.expected_right))
-    for given, probability, popular in (
-        (source.letters, expected, take(usual.smoothed, source.places)),
-        (marks, of_mark, share),
-    ):
-        unexpected = np.asarray((probability < UNEXPECTED) & (popular < POPULAR))
-        if layout.benchmark.swayed_by:
-            for _, first, second in layout.pairs:
-                unexpected[:, second] &= given[:, second] == given[:, first]
-        yield unexpected, probability
-
-
 def _varies(sheet: Sheet, there: Bools) -> Bools:
     """Return the items with at least two different letters."""
     letters = sheet.letters
     highest = np.where(there, letters, -1).max(axis=1)
     lowest = np.where(there, letters, np.iinfo(letters.dtype).max).min(axis=1)
     return np.asarray(there.any(axis=1) & (highest != lowest))
-
-
-def _letter_probabilities(
-    sheet: Sheet, source: Sheet, usual: Popularity, habits: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the probability that a model like `sheet` gives letters of `source`, and is right.
-
-    Its accuracy is that of `sheet`. Wrong letters keep their popularity. Then every letter is
-    weighted by its `_habits`.
-    """
-    right, wrong = _right_and_wrong(sheet, usual)
-    of_key = habits[usual.layout.key][:, None]
-    popular = take(usual.smoothed, source.places) * wrong
-    own = np.where(source.places == usual.layout.key_places, right, popular)
-    whole = right * of_key + wrong * (usual.smoothed @ habits - usual.expected_right * of_key)
-    return own * habits[np.maximum(source.letters, 0)] / whole, right * of_key / whole
-
-
-def _right_and_wrong(sheet: Sheet, usual: Popularity) -> tuple[FloatArray, FloatArray]:
-    """Return the probability of each correct answer, and the factor of popularity of wrong ones.
-
-    The log odds of a correct answer are those of the other models plus a constant, as in the Rasch
-    model; the constant gives the sheet's own accuracy.
-    """
-    right = shift_accuracy(usual.odds, usual.layout.correct(sheet), sheet.answered)
-    return right, (1 - right) / np.maximum(1 - usual.expected_right, 1e-9)
-
-
-def _habits(sheet: Sheet, panel: Panel) -> FloatArray:
-    """Return the weight of each letter with which the expected letters are as many as the given.
-
-    Two models that prefer a letter where they do not know the answer share many errors. An answer
-    to each variant of a few items is added, since the answers to an item depend on each other.
-    """
-
-    def compute() -> FloatArray:
-        usual, options = panel.others(sheet), panel.layout.options
-        right, wrong = (part[:, :, None] for part in _right_and_wrong(sheet, usual))
-        is_key = (panel.layout.key % options)[:, None, None] == np.arange(options)
-        chances = np.where(is_key, right, usual.smoothed * wrong)[sheet.answered]
-        few = FEWEST_ITEMS * sheet.letters.shape[1]
-        given = np.bincount(sheet.letters[sheet.answered], minlength=options)
-        habits = np.ones(options)
-        for _ in range(HABIT_STEPS):
-            expected = habits * ((1 / (chances @ habits)) @ chances)
-            habits = habits * (given + few) / (expected + few)
-        return habits
-
-    return panel.once(("habits", id(sheet)), compute)
-
-
-def shift_accuracy(odds: FloatArray, correct: Bools, answered: Bools) -> FloatArray:
-    """Multiply odds by a constant, so that the mean probability is the share of correct answers.
-
-    Examples
-    --------
-    >>> odds = np.array([0.25, 1, 4])
-    >>> shift_accuracy(odds, np.array([True, False, True]), np.array([True] * 3)).round(3)
-    array([0.381, 0.711, 0.908])
-    """
-    if not answered.any():
-        return odds / (1 + odds)
-    target = np.clip(correct[answered].mean(), 0.005, 0.995)
-    # Log odds are rounded to 0.01, so that there are few different ones.
-    places = np.rint(100 * np.log(odds[answered])).astype(np.int64)
-    lowest = int(places.min())
-    times = np.bincount(places - lowest)
-    values = np.exp(-(np.flatnonzero(times) + lowest) / 100)
-    weights = times[times > 0] / len(places)
-
-    def difference(shift: float) -> float:
-        return float(weights @ (1 / (1 + values * math.exp(-shift))) - target)
-
-    shifted = odds * math.exp(scipy.optimize.brentq(difference, -20, 20))
-    return np.asarray(shifted / (1 + shifted))

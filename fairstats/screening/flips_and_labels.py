@@ -271,30 +271,34 @@ def _expected_flips(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]
 
     Items with a doubtful key count as not answered.
     """
-    make = partial(_without_doubtful, sheet, panel)
-    sheet = panel.once(("without doubtful keys", id(sheet)), make)
+    sheet = without_doubtful_keys(sheet, panel)
     a, b, there, differ = _differing(sheet, panel.layout)
     right = expected_correct(sheet, panel)
     expected = right[:, a] * (1 - right[:, b]) + right[:, b] * (1 - right[:, a])
     return differ.sum(axis=1).astype(np.float64), np.where(there, expected, 0).sum(axis=1)
 
 
-def _without_doubtful(sheet: Sheet, panel: Panel) -> Sheet:
-    doubtful = _doubtful(sheet, panel)
-    if not doubtful.any():
-        # What other checks computed from the sheet serves here too.
-        return sheet
-    kept = np.where(doubtful[:, None], MISSING, sheet.letters)
-    return replace(sheet, letters=kept.astype(sheet.letters.dtype))
+def without_doubtful_keys(sheet: Sheet, panel: Panel) -> Sheet:
+    """Return the sheet with the answers to items with a doubtful key missing."""
+
+    def make() -> Sheet:
+        doubtful = _doubtful(sheet, panel)
+        if not doubtful.any():
+            # What other checks computed from the sheet serves here too.
+            return sheet
+        kept = np.where(doubtful[:, None], MISSING, sheet.letters)
+        return replace(sheet, letters=kept.astype(sheet.letters.dtype))
+
+    return panel.once(("without doubtful keys", id(sheet)), make)
 
 
 def _doubtful(sheet: Sheet, panel: Panel) -> Bools:
     """Return the items with a doubtful key, from the answers of the other models."""
     key = ("doubtful keys", sheet.family)
-    return panel.once(key, lambda: _doubtful_keys(panel.others(sheet)))
+    return panel.once(key, lambda: _doubtful_items(panel.others(sheet)))
 
 
-def _doubtful_keys(others: Popularity) -> Bools:
+def _doubtful_items(others: Popularity) -> Bools:
     """Return the items to which others give one other letter about as often as usually the key.
 
     If there are too many, these are the clearest ones, without ties.

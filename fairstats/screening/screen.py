@@ -32,6 +32,7 @@ from fairstats.screening.copied_answers import (
     check_snapshot,
 )
 from fairstats.screening.difficulty import check_difficulty, check_hard_items
+from fairstats.screening.expected_answers import check_minority_answers
 from fairstats.screening.findings import ASKING, BLOCK_LEVEL, DECLARED, Finding, not_checked
 from fairstats.screening.flips_and_labels import (
     check_flip_level,
@@ -77,6 +78,7 @@ _LETTER_CHECKS: _Checks = (
     check_copied_items,
     check_copied_marks,
     check_mosaic,
+    check_minority_answers,
     check_alignment,
     check_pair_flips,
     check_flip_level,

@@ -224,6 +224,24 @@ def key_of_easiest(share: float) -> Fraud:
     return make
 
 
+def usual_answers(share: float, *, renamed: bool = False) -> Fraud:
+    """Replace this share of the answers that few of the other sets give by the most frequent ones.
+
+    They are the set's own answers, or those of a random other set under a new name.
+    """
+
+    def make(answers, other, benchmark, rng):
+        cells = pd.MultiIndex.from_frame(answers[_CELL])
+        others = other.set_index([*_CELL, "model"])["answer"].unstack("model").reindex(cells)
+        own = _letters(answers) if not renamed else others[rng.choice(others.columns)]
+        few = others.eq(own, axis=0).mean(axis=1) < 1 / 3
+        taken = few.to_numpy() & (rng.random(len(few)) < share)
+        usual = others.astype(object).mode(axis=1)[0].to_numpy()
+        return _with_letters(answers, np.where(taken, usual, own.astype(object)))
+
+    return make
+
+
 def unparsed(answers, other, benchmark, rng):
     """Drop the second group's answer wherever it is wrong and the first group's is right."""
     letters, key = _letters(answers).astype(object), dict(benchmark.answer_keys)

@@ -16,6 +16,9 @@ from fairstats.screening import (
     findings,
 )
 from fairstats.screening import (
+    expected_answers as expected,
+)
+from fairstats.screening import (
     flips_and_labels as flips,
 )
 from fairstats.screening import (
@@ -65,6 +68,7 @@ def test_page_gives_the_limits_of_the_code():
         "copied_marks": ([copied.MARKS, copied.FEW_MODELS, copied.SAME_MODEL], []),
         "copied_items": ([copied.ITEMS, copied.ITEMS_SAME_MODEL], []),
         "item_alignment": ([letters.EXCESS], [letters.EXCESS_BLOCK]),
+        "minority_answers": ([expected.FEWER] * 2, []),
         "pair_flips": ([flips.ALL_PAIRS, flips.ONE_PAIR], []),
         "flip_level": ([flips.SPREAD], []),
         "letter_shares": ([letters.DIFFERENCE], []),
@@ -82,8 +86,9 @@ def test_page_gives_the_limits_of_the_code():
     assert flips.LABELS == 0.5
     assert f"at least {flips.DOUBTFUL:.0%} as often" in PAGE
     assert f"at most {flips.MOST_DOUBTFUL:.0%} of items" in PAGE
-    assert f"a probability below {copied.UNEXPECTED} count" in PAGE
-    assert copied.POPULAR == 0.5
+    assert f"a probability below {expected.UNEXPECTED} count" in PAGE
+    assert expected.POPULAR == 0.5
+    assert f"a probability below {expected.MINORITY_BELOW}, and" in PAGE
     assert f"below {findings.LOOK_LEVEL}." in PAGE
     assert f"below {findings.BLOCK_LEVEL:.0e}.".replace("e-0", "e-") in PAGE
 

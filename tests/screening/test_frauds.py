@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats import analyze, load_benchmark, rank_models
+from fairstats import analyze, example_answers, load_benchmark, rank_models
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.screening import copied_answers
 from fairstats.screening.answer_sheets import Panel, Sheet
@@ -23,6 +23,7 @@ from tests.screening.frauds import (
     mosaic,
     swapped,
     unparsed_pairs,
+    usual_answers,
 )
 from tests.screening.honest_models import (
     draw_items,
@@ -61,6 +62,21 @@ def test_fraud_of_released_set_is_flagged_by_its_check(name, released):
     flags, checks = screened_fraud(sets, load_benchmark("fairmedqa"), name)
     assert set(flags[list(checks)]) & {"look", "block"}, flags.to_dict()
     assert ("block" in set(flags)) == (name in BLOCKED), flags.to_dict()
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_set_whose_unexpected_answers_were_replaced_is_asked_about(by_check, renamed):
+    answers, asked = example_answers().query("strategy == 'plain'"), 0
+    for number, model in enumerate(["Claude-4-Sonnet", "GPT-4o", "GPT-5-Mini", "Qwen-3"]):
+        own = answers[answers["model"] == model].reset_index(drop=True)
+        against = answers[answers["model"] != model]
+        make, rng = usual_answers(1, renamed=renamed), np.random.default_rng(number)
+        made = make(own, against, load_benchmark("fairmedqa"), rng).assign(model="new")
+        rows = by_check(screen(made, against), "new")
+        flagged = rows.index[rows["flag"] == "look"]
+        assert renamed or set(flagged) <= {"minority_answers"}
+        asked += len(flagged) > 0
+    assert asked == 4
 
 
 def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, synthetic):

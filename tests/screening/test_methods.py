@@ -13,8 +13,14 @@ from scipy import special, stats
 
 from fairstats.counts.grid import MISSING
 from fairstats.screening.answer_sheets import Layout, Panel, Popularity, Sheet
-from fairstats.screening.copied_answers import _letter_probabilities, overlap, shift_accuracy
+from fairstats.screening.copied_answers import overlap
 from fairstats.screening.difficulty import _LOGITS, _ability, expected_correct
+from fairstats.screening.expected_answers import (
+    _letter_probabilities,
+    _numbers,
+    check_minority_answers,
+    shift_accuracy,
+)
 from fairstats.screening.findings import Finding, p_above_zero, separation
 from fairstats.screening.flips_and_labels import check_flip_level, check_pair_flips
 from fairstats.screening.letters_and_keys import (
@@ -202,6 +208,39 @@ def test_expected_repetitions_equal_enumeration(layout):
         p = np.prod([every[i, v, x] for (i, v), x in zip(cells, letters, strict=True)])
         law[sum(x == source.letters[c] for c, x in zip(cells, letters, strict=True))] += p
     assert law @ np.arange(4) == pytest.approx(sum(found[c] for c in cells), abs=1e-5)
+
+
+def test_expected_number_of_minority_answers_equals_that_of_drawn_sets(layout):
+    """Sets are drawn from the probabilities that the expectation is the sum of."""
+    others = [sheet(layout, f"m{n}") for n in range(6)]
+    one = sheet(layout, "one", accuracy=0.7)
+    panel = Panel(layout, (one,), tuple(others))
+    usual = panel.others(one)
+    always = (Sheet("x", "plain", 0, np.full_like(one.letters, letter)) for letter in range(4))
+    every = np.stack(
+        [_letter_probabilities(one, each, usual, np.ones(4))[0] for each in always], axis=2
+    )
+    found = []
+    for number in range(40):
+        letters = (RNG.random((*one.letters.shape, 1)) > every.cumsum(axis=2)).sum(axis=2)
+        drawn = Sheet("one", "plain", number, np.minimum(letters, 3).astype(np.int8))
+        given, expected = _numbers(drawn, Panel(layout, (drawn,), tuple(others)))
+        found.append(given.sum() / expected.sum())
+    assert np.mean(found) == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize(("items", "letter"), [(1, 0), (240, 0), (240, MISSING)])
+def test_minority_answers_of_constant_and_empty_sets_are_counted_or_not_checked(
+    demo, items, letter
+):
+    key = RNG.integers(0, 4, items).astype(np.int8)
+    layout = Layout(demo, "1", tuple(map(str, range(items))), key)
+    others = tuple(sheet(layout, f"m{n}") for n in range(4))
+    one = Sheet("one", "plain", 0, np.full((items, 8), letter, dtype=np.int8))
+    found = check_minority_answers(one, Panel(layout, (one,), others))
+    assert found is not None
+    assert (found.worst == "not_checked") == (items == 1 or letter == MISSING)
+    assert np.isnan(found.p_value) == (found.worst == "not_checked")
 
 
 def repeated(one: Sheet, two: Sheet, usual: Popularity) -> float:
