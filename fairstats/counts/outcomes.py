@@ -273,6 +273,28 @@ def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcome
     return Outcomes(grid, groups, *found, *[clusters, by_item or (lambda: grid)])
 
 
+def texts_asked(
+    table: pd.DataFrame, counted: Iterable[Outcomes]
+) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return for both sides of a table's rows whether a text of the baseline has answers.
+
+    A missing answer is one. It is true for all other attributes: a group that was not asked is
+    missing there, but no other figure needs the baseline's texts.
+    """
+    asked: set[tuple[str, ...]] = set()
+    for outcomes in (one for one in counted if BASELINE in one.groups):
+        groups = outcomes.benchmark.attributes[BASELINE].groups
+        units = outcomes.grid.units.itertuples(index=False, name=None)
+        for unit, rows in zip(units, outcomes.rows_asked(BASELINE), strict=True):
+            asked |= {(*unit, group) for group, n in zip(groups, rows, strict=True) if n}
+    found = {}
+    for side in "ab":
+        names = zip(*(table[name] for name in (*UNIT_COLUMNS, f"group_{side}")), strict=True)
+        there = np.fromiter((name in asked for name in names), dtype=bool, count=len(table))
+        found[side] = there | (table["attribute"] != BASELINE).to_numpy()
+    return found
+
+
 def by_cluster(rows: Grid, span: slice, table: IntArray) -> tuple[IntArray, IntArray]:
     """Add up the rows of one answer set by independent unit; return them and how many each is."""
     if not len(rows.cluster):

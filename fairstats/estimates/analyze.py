@@ -20,7 +20,7 @@ from fairstats.benchmarks.declaration import (
     MissingPolicy,
 )
 from fairstats.benchmarks.kinds import DIFFERENCES
-from fairstats.counts.outcomes import Outcomes, count_grid, outcomes_of
+from fairstats.counts.outcomes import Outcomes, count_grid, outcomes_of, texts_asked
 from fairstats.counts.patterns import (
     INCOMPLETE,
     PAIR_COLUMNS,
@@ -228,7 +228,13 @@ def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
         tables += [{**table, "missing": policy} for table in found if table]
     columns = joined(tables)
     _add_notes(columns, opened, judged)
-    return estimates_table(_in_order(columns, judged))
+    table = estimates_table(_in_order(columns, judged))
+    counted = [part.outcomes for part in judged.parts]
+    asked = texts_asked(table, counted)
+    kinds = [outcomes.benchmark.kind for outcomes in counted]
+    of_a, of_b = (table["metric"].isin([getattr(k, f"rate_{s}") for k in kinds]) for s in "ab")
+    kept = (asked["a"] & (asked["b"] | of_a)) | (asked["b"] & of_b)
+    return table[kept].reset_index(drop=True)
 
 
 def _verdict_columns(judged: Judgements) -> Iterator[dict[str, dict[str, Any]]]:

@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
     MissingPolicy,
 )
-from fairstats.counts.outcomes import Outcomes, outcomes_of
+from fairstats.counts.outcomes import Outcomes, outcomes_of, texts_asked
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.estimates.analyze import check_level, estimates_of, rows_with
 from fairstats.estimates.judgements import Judgements, judge
@@ -343,7 +343,9 @@ def sensitivity_of(
     judged = judge(counted, missing, alpha)
     blocks = [*_policies(judged, counted, missing), *_intervals(judged), *_tests(judged)]
     # The blocks are in the order of aspects and choices; a stable sort keeps it within a pair.
-    return _joined([*blocks, *_margins(judged)], SENSITIVITY_COLUMNS, by=("place",))
+    table = _joined([*blocks, *_margins(judged)], SENSITIVITY_COLUMNS, by=("place",))
+    asked = texts_asked(table, counted)
+    return table[asked["a"] & asked["b"]].reset_index(drop=True)
 
 
 def _figures(judged: Judgements) -> Columns:

@@ -21,6 +21,7 @@ from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.analyze import SLANTED, analyze
+from fairstats.estimates.specifications import sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.intervals import proportion_interval, tango
@@ -205,6 +206,19 @@ def test_attribute_without_answers_has_no_row(answers_of):
     assert set(estimates["attribute"]) == {"baseline"}
     assert estimates["p_adjusted"].isna().all()
     assert estimates["verdict"].isna().all()
+
+
+@pytest.mark.parametrize("policy", MISSING_POLICIES)
+def test_baseline_text_that_was_not_asked_is_not_compared(policy, answers_of):
+    """Other figures need neither text, so the other one's answers are not missing."""
+    answers = answers_of(["AB/A", "AA/B", "BA/A"])
+    rows = analyze(answers, missing=policy).query("attribute == 'baseline'")
+    assert rows["metric"].tolist() == ["accuracy_b"]
+    assert rows["n"].tolist() == [0 if policy == "complete" else 3]
+    table = sensitivity_of(answers, policy, 0.05, {"demo": load_benchmark("demo")})
+    assert set(table["attribute"]) == {"race"}
+    both = answers_of(["AB", "BA"], groups=("original", "neutralized"), attribute="baseline")
+    assert len(analyze(both, missing=policy)) > 1
 
 
 @pytest.mark.parametrize("policy", COUNTING)
