@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
@@ -69,7 +69,9 @@ def read_valid(
             ignore_index=True,
         )
         problems.extend(same_looking_problems(rows))
-        problems.extend(_missing_items(rows, _known(rows, given)))
+        known = _known(rows, given)
+        problems.extend(_unlike_files(rows, known))
+        problems.extend(_missing_items(rows, known))
     refuse(problems)
     return join_answers(frames)
 
@@ -251,6 +253,29 @@ def part_problems(
         if not benchmark.answer_keys and "answer_key" in answers:
             report(own & _differs(answers, own, "answer_key"), "answer_key", *_SEVERAL_KEYS)
     return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
+
+
+def _unlike_files(rows: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> Iterator[Problem]:
+    """Yield clusters and keys of items that differ from those in an earlier file."""
+    for name, benchmark in known.items():
+        if benchmark is None:
+            continue
+        own = rows[rows["benchmark"] == name]
+        for column, is_stated, versions, texts in (
+            ("cluster", benchmark.cluster and not benchmark.clusters, [], _SEVERAL_CLUSTERS),
+            ("answer_key", not benchmark.answer_keys, ["benchmark_version"], _SEVERAL_KEYS),
+        ):
+            if not is_stated or column not in own:
+                continue
+            item = [*versions, "item_id"]
+            of_files = own.groupby([*item, "_path"], sort=False)[column].first().reset_index()
+            first = of_files.groupby(item)[column].transform("first")
+            unlike = of_files[of_files[column].notna() & (of_files[column] != first)]
+            for path, item_id, value in unlike[["_path", "item_id", column]].to_numpy()[
+                :_MOST_ROWS
+            ]:
+                message = texts[0].replace("the item", f"with another file, item {item_id}", 1)
+                yield Problem(path, message, texts[1], column=column, value=str(value))
 
 
 def _differs(answers: pd.DataFrame, own: pd.Series, column: str) -> pd.Series:

@@ -32,6 +32,8 @@ MINORITY_BELOW = 0.5
 #: An honest set has at least this part of the minority answers that the median of other models has,
 #: or that are expected. In 12 released sets, the first is 0.84 to 1.11.
 FEWER = 0.7
+#: No accuracy is taken to be closer to 0 or 1: a set without errors would have none anywhere.
+CLOSEST = 0.005
 #: Passes in which the weights of letters are fitted.
 HABIT_STEPS = 3
 
@@ -51,6 +53,11 @@ def check_minority_answers(sheet: Sheet, panel: Panel) -> Finding | None:
     values = panel.of_other_models(sheet, MINORITY, partial(_relative, panel=panel))
     if len(values) < FEWEST_MODELS:
         return too_few_models(MINORITY, len(values))
+    sure = without_doubtful_keys(sheet, panel)
+    wrong = sure.answered & ~layout.correct(sure)
+    if wrong.sum() < CLOSEST * sure.answered.sum():
+        # More errors would be expected than it has.
+        return not_checked(MINORITY, f"fewer than {CLOSEST:.1%} of answers are wrong")
     given, expected = _numbers(sheet, panel)
     usual = median(values)
     # Noise of the others is no sign that a set without it is too usual.
@@ -185,7 +192,7 @@ def shift_accuracy(odds: FloatArray, correct: Bools, answered: Bools) -> FloatAr
     """
     if not answered.any():
         return odds / (1 + odds)
-    target = np.clip(correct[answered].mean(), 0.005, 0.995)
+    target = np.clip(correct[answered].mean(), CLOSEST, 1 - CLOSEST)
     # Log odds are rounded to 0.01, so that there are few different ones.
     places = np.rint(100 * np.log(odds[answered])).astype(np.int64)
     lowest = int(places.min())

@@ -114,6 +114,25 @@ def test_answers_without_keys_have_no_problem(stays):
 
 
 @pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("cluster", "item s3 is in more than one cluster"),
+        ("answer_key", "more than one answer key"),
+    ],
+)
+def test_clusters_and_keys_that_differ_between_files_are_named(column, message, stays, tmp_path):
+    benchmark, answers = stays
+    answers = answers.assign(answer_key="1")
+    other = answers.assign(model="n")
+    other.loc[other["item_id"] == "s3", column] = "3"
+    for name, table in (("m", answers), ("n", other)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    (problem,) = validate_files([tmp_path], benchmarks=[benchmark])
+    assert (problem.path, problem.column) == (str(tmp_path / "n.csv"), column)
+    assert message in problem.message
+
+
+@pytest.mark.parametrize(
     ("row", "change", "message"),
     [
         (2, {"answer": "4"}, "is not an option"),

@@ -136,6 +136,22 @@ def test_copies_of_items_in_a_cluster_change_nothing(kind, declare):
     assert (alone["p_value"].to_numpy() < clusters["p_value"].to_numpy()).any()
 
 
+def test_items_in_other_clusters_of_the_other_model_give_no_verdict(declare):
+    benchmark = declare("level", missing='missing = "available"\ncluster = "patient"')
+    same = ["11", "33"] * 40
+    cells = ["13"] * 40 + same, ["13"] * 2 + ["11"] * 38 + same
+    old, new = (
+        in_clusters(answers_to(benchmark, own, model=model))
+        for own, model in zip(cells, ("old", "new"), strict=True)
+    )
+    assert set(compare(old, new, benchmarks=[benchmark])["verdict"]) == {"win-win"}
+    apart = new.assign(cluster=new["item_id"])
+    for sides in ((old, apart), (apart, old)):
+        table = compare(*sides, benchmarks=[benchmark])
+        assert set(table["verdict"]) == {"unclear"}
+        assert table["verdict_reason"].str.contains("other clusters").all()
+
+
 def test_items_are_matched_to_clusters_by_name(declare):
     """Each side numbers its own clusters; the items of one are not those of the other."""
     level = declare("level", missing='missing = "available"\ncluster = "patient"')

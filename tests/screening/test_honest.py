@@ -9,6 +9,7 @@ import pytest
 
 from fairstats.screening.answer_sheets import Panel, Sheet
 from fairstats.screening.copied_answers import check_copied_marks, check_copying
+from fairstats.screening.expected_answers import check_minority_answers
 from fairstats.screening.findings import ASKING
 from tests.screening.honest_models import (
     WRONG_KEYS,
@@ -53,6 +54,21 @@ def test_model_that_is_swayed_in_no_direction_is_not_asked_about(options):
 @pytest.mark.parametrize("kind", ["decision", "level", "score"])
 def test_sets_of_other_kinds_are_not_asked_about(kind):
     assert not asked(n=50, options=5, models=3, accuracy=(0.5, 0.9), noise=0.3, kind=kind)
+
+
+def test_set_with_hardly_any_error_is_not_asked_about_minority_answers():
+    """With 99.5% right answers expected of it, it would have too few others."""
+    rng, flags = np.random.default_rng(4), []
+    for _ in range(6):
+        items = draw_items(simulated_benchmark(800, 4, rng=rng), rng=rng)
+        levels = [0.999, *rng.uniform(0.6, 0.85, 6)]
+        one, *others = (
+            Sheet(f"m{number}", "plain", 0, draw_letters(items, level, rng=rng))
+            for number, level in enumerate(levels)
+        )
+        found = check_minority_answers(one, Panel(items.layout, (one,), tuple(others)))
+        flags.append(found.flag(found.p_value))
+    assert set(flags) == {"not_checked"}
 
 
 def test_two_weak_models_beside_strong_ones_share_wrong_letters_honestly():
