@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.paths import AnyPath
@@ -38,6 +39,7 @@ _SIDES = ("snapshot", "answers", "missing", "rank", "ranked")
 SET_COLUMNS = (
     *UNIT_COLUMNS,
     "change",
+    "changed",
     "benchmark_changed",
     *(f"{name}_{side}" for name in _SIDES for side in ("old", "new")),
 )
@@ -59,10 +61,11 @@ class ReleaseDiff:
     Attributes
     ----------
     answer_sets : pandas.DataFrame
-        `SET_COLUMNS`. ``change`` is "new", "gone", "answers changed" or "same", and
-        ``benchmark_changed`` whether the benchmark is declared differently. Next are the snapshot,
-        numbers of answers and of missing answers, range of ranks such as "2–3", and number of
-        ranked models, in both.
+        `SET_COLUMNS`. ``change`` is "new", "gone", "answers changed" or "same". ``changed`` is the
+        number of changed answers, those of only one release included; missing for new and gone
+        sets. ``benchmark_changed`` is whether the benchmark is declared differently. Next are the
+        snapshot, numbers of answers and of missing answers, range of ranks such as "2–3", and
+        number of ranked models, in both.
     figures : pandas.DataFrame
         `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
         (estimate, limits, p-values). A figure that one release lacks is NaN there, and so is its
@@ -119,11 +122,38 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
         for name in one.benchmarks.keys() & other.benchmarks.keys()
         if one.benchmarks[name].sha256 != other.benchmarks[name].sha256
     }
-    answer_sets = sets.assign(change=change)
+    answer_sets = sets.assign(change=change, changed=_changed(sets, change, one, other))
     answer_sets["benchmark_changed"] = answer_sets["benchmark"].isin(unlike)
     answer_sets = answer_sets[list(SET_COLUMNS)]
     verdicts = verdict_changes(one.estimates, other.estimates)
     return ReleaseDiff(answer_sets, _figures(one, other, answer_sets), verdicts)
+
+
+def _changed(
+    sets: pd.DataFrame, change: npt.NDArray[np.str_], one: Release, other: Release
+) -> pd.Series:
+    """Count the changed answers of each answer set; missing if only one release has it."""
+    found = pd.Series(0, index=sets.index, dtype="Int64")
+    found[np.isin(change, ["new", "gone"])] = pd.NA
+    places = np.flatnonzero(change == "answers changed")
+    if len(places):
+        both = _answer_sets(one), _answer_sets(other)
+        for place in places:
+            unit = tuple(sets.loc[place, list(UNIT_COLUMNS)])
+            found[place] = _differing(*(of_release[unit] for of_release in both))
+    return found
+
+
+def _differing(one: nw.LazyFrame[Any], other: nw.LazyFrame[Any]) -> int:
+    """Count the answers of a unit that differ, or are in one of the two only."""
+    cell = [name for name in KEY_COLUMNS if name not in UNIT_COLUMNS]
+    old, new = (
+        own.select(*cell, "answer").collect("pandas").to_native().astype({"answer": "str"})
+        for own in (one, other)
+    )
+    merged = old.merge(new, on=cell, how="outer", suffixes=("_old", "_new"), indicator=True)
+    answers = [merged[f"answer_{side}"].fillna("") for side in ("old", "new")]
+    return int(((answers[0] != answers[1]) | (merged["_merge"] != "both")).sum())
 
 
 def _sets(release: Release) -> pd.DataFrame:

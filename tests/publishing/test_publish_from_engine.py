@@ -134,6 +134,7 @@ def test_releases_in_parts_are_compared_as_those_in_one_file(answers, tmp_path):
         ]
     whole, *others = tables.values()
     assert whole[0]["change"].tolist() == ["answers changed", "same"]
+    assert whole[0]["changed"].tolist() == [int(answers.loc[one[:60], "answer"].notna().sum()), 0]
     assert len(whole[-1])
     for found in others:
         for one, other in zip(whole, found, strict=True):

@@ -372,7 +372,9 @@ def test_comparisons_with_earlier_releases_are_computed_again(site):
 
 def test_a_diff_says_what_moved_and_why(published):
     found = diff_releases(published / "v" / "1", published / "v" / "2")
-    sets = found.answer_sets.set_index("model")["change"].to_dict()
+    table = found.answer_sets.set_index("model")
+    assert table["changed"].isna().tolist() == table["change"].isin(["gone", "new"]).tolist()
+    sets = table["change"].to_dict()
     assert sets == {"One": "answers changed", "Two": "gone", "Three": "new"}
     assert set(found.figures["model"]) == {"One"}
     assert set(found.figures["why"]) == {"answers"}

@@ -146,7 +146,7 @@ def changes_in(release: Release) -> list[SetChange]:
 def test_change_states_snapshot_and_missing_answers(site):
     _, second, third = site
     # Its rank moves from 2 to 1, inside one range of ranks.
-    words = "other answers; snapshot “One-1” → “One-2”; 7 → 0 missing"
+    words = "66 other answers; snapshot “One-1” → “One-2”; 7 → 0 missing"
     assert change_of(second, "One") == words
     assert change_of(second, "Three") == "new"
     assert change_of(second, "Same").startswith("the same answers")
@@ -206,7 +206,7 @@ def test_changed_verdict_is_written_with_its_reason():
 def changed(model: str, change: str, *verdicts: str, **facts: object) -> SetChange:
     sides = {f"{n}_{s}": 1 for n in ("answers", "missing", "ranked") for s in ("old", "new")}
     sides |= {"rank_old": "1–2", "rank_new": "1–2"}
-    given = {"change": change, "benchmark_changed": False, "snapshot_old": math.nan}
+    given = {"change": change, "changed": 30, "benchmark_changed": False, "snapshot_old": math.nan}
     given |= {"snapshot_new": math.nan}
     figures = {"answers": 2} if change == "answers changed" else {}
     return SetChange(model, "all", given | sides | facts, verdicts, figures)
@@ -239,12 +239,14 @@ def test_difference_of_releases_begins_with_verdicts_and_counts_figures():
         *(changed(f"E{n}", "answers changed") for n in range(30)),
     ]
     first, *lines, last = diff_lines(sets)
-    changes = "other answers; snapshot not known → “D-2”; Race: disparity → equivalent"
+    changes = "30 other answers; snapshot not known → “D-2”; Race: disparity → equivalent"
     assert first == f"“D”, all: {changes}"
     assert "new: “A”, all" in lines
     assert "12 more answer sets changed; --all lists them" in lines
     assert "2 answer sets with the same answers, rank, verdicts and figures" in lines
     assert last.startswith("changed figures: 62 (different answers); --all")
+    assert changed("G", "answers changed", changed=1).text == "1 other answer"
+    assert changed("G", "answers changed", changed=0).text == "other keys or clusters"
     full = list(diff_lines(sets, every=True))
     assert "“C”, all: the same answers; rank 1–2 of 1 → 2 of 1" in full
     assert len(full) == len(sets) + 1

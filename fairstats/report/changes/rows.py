@@ -357,7 +357,10 @@ class SetChange:
 
     def clauses(self) -> Iterator[str]:
         """Yield what changed, that of the answers first."""
-        yield _ANSWERS.get(self.change, "other answers")
+        # Keys and clusters can change without an answer.
+        n = self.facts["changed"]
+        other = f"{n:,} other answer{'s' * (n != 1)}" if n else "other keys or clusters"
+        yield _ANSWERS.get(self.change) or other
         if self.change in (NEW, GONE):
             return
         for name, written in _SIDES.items():
