@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import linalg, stats
+from scipy import linalg, optimize, stats
 
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.intervals import tango, wilson
@@ -30,6 +30,53 @@ def differing(d):
     """Return the interval of single pairs of levels with these differences."""
     d, one = np.asarray(d), np.ones(len(d))
     return unit_mean_difference(2 + np.maximum(d, 0), one, 2 - np.minimum(d, 0), one, limits=LEVELS)
+
+
+def limit_of_tango(n10, n01, n, side):
+    """Solve Tango's score equation for fractional counts, by bisection."""
+    z = side * stats.norm.isf(0.025)
+
+    def distance(delta):
+        b = -n10 - n01 + (2 * n - n10 + n01) * delta
+        share = (np.sqrt(b**2 + 8 * n * n01 * delta * (1 - delta)) - b) / (4 * n)
+        return n10 - n01 - n * delta + z * np.sqrt(n * (2 * share + delta * (1 - delta)))
+
+    return optimize.brentq(distance, -1 + 1e-12, 1 - 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_follow_from_the_formulas_of_the_methods_page(seed):
+    """Unequal units, some answers missing: each symbol is that of the page."""
+    rng = np.random.default_rng(seed)
+    k = 9
+    n_a, n_b = rng.integers(3, 25, (2, k))
+    sums = [
+        np.array([rng.integers(1, 6, size).sum() if rng.random() < 0.7 else 3 * size for size in n])
+        for n in (n_a, n_b)
+    ]
+    found = unit_mean_difference(sums[0], n_a, sums[1], n_b, limits=LEVELS)
+    all_a, all_b = n_a.sum(), n_b.sum()
+    mean_a, mean_b = sums[0].sum() / all_a, sums[1].sum() / all_b
+    d = mean_a - mean_b
+    u = (sums[0] - mean_a * n_a) / (all_a * np.sqrt(1 - n_a / all_a))
+    u -= (sums[1] - mean_b * n_b) / (all_b * np.sqrt(1 - n_b / all_b))
+    differences, pairs = sums[0] / n_a - sums[1] / n_b, np.minimum(n_a, n_b)
+    order = np.argsort(differences)
+    c = differences[order][np.cumsum(pairs[order]) >= pairs.sum() / 2][0]
+    r = (sums[0] - (mean_a + (c - d) / 2) * n_a) / all_a
+    r = k * (r - (sums[1] - (mean_b - (c - d) / 2) * n_b) / all_b)
+    e = pairs * (differences - c)
+    unseen = 2.0 ** -(np.abs(e).sum() ** 2 / (e**2).sum())
+    h = (n_a / all_a + n_b / all_b) / 2
+    freedom = degrees_of_freedom([n_a.astype(float), n_b.astype(float)], np.ones(k))
+    half = stats.t.isf(0.025, freedom) * np.sqrt((u**2).sum())
+    expected = []
+    for side, end in ((-1, -SPAN), (1, SPAN)):
+        m = (1 - unseen) * (r**2).sum() / np.abs(r).sum()
+        m += unseen * k * (h**2).sum() * abs(end - c)
+        score = limit_of_tango(r[r > 0].sum() / m, -r[r < 0].sum() / m, k, side) * m + c
+        expected.append(side * max(side * score, side * (d + side * half)))
+    assert found.ci == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 190])

@@ -657,6 +657,24 @@ def test_pairs_without_a_verdict_are_named_with_the_reason(several):
     assert ("No basis", f"for a verdict: {said}") not in confidence(answers, [])
 
 
+def test_limits_of_each_benchmark_name_it_if_there_are_several(benchmark_file, all_right, tmp_path):
+    titles = {"three": "Three groups", "more": "More groups"}
+    keys = "item_id,answer_key,ward\ni1,A,x\ni2,B,y\ni3,A,z\n"
+    options = 'options = ["A", "B", "C"]\ncluster = "ward"'
+    known = [
+        load_benchmark(
+            benchmark_file(
+                keys, options=options, name=f'name = "{name}"', title=f'title = "{title}"'
+            )
+        )
+        for name, title in titles.items()
+    ]
+    answers = pd.concat(map(all_right, known), ignore_index=True)
+    made = undrawn(answers, tmp_path, benchmarks=known)
+    few = [line for line in limitations(made, answers["model"][0]) if "only 3 independent" in line]
+    assert [line.partition(":")[0] for line in few] == sorted(titles.values())
+
+
 def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_path):
     file = benchmark_file(
         citation='citation = "none"\nnotes = ["Items are few."]',

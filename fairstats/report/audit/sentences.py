@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 from fairstats._lib.formatting import (
@@ -363,10 +362,11 @@ def limitations(release: Release, model: str) -> Iterator[str]:
         for text in _limits(answers):
             yield text if len(sets) == 1 else f"{answers.full_label}: {text}"
     firsts = [own[0] for own in by_benchmark(sets).values()]
-    of_kind = (clauses("benchmark", own) for own in firsts if own.benchmark.few_units)
-    yield from dict.fromkeys(chain.from_iterable(of_kind))
-    for benchmark in (own.benchmark for own in firsts):
-        for text in dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes))):
+    for own in firsts:
+        benchmark = own.benchmark
+        limits = clauses("benchmark", own) if benchmark.few_units else ()
+        notes = filter(None, (benchmark.read_first, *benchmark.notes))
+        for text in dict.fromkeys([*limits, *notes]):
             yield text if len(firsts) == 1 else f"{benchmark.title}: {text}"
     unknown = [entry["snapshot"] is None for answers in sets for entry in answers.entries]
     if any(unknown):
