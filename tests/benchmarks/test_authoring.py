@@ -136,6 +136,26 @@ def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
         assert '"group_11"' in analyzed.stdout
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_decimal_commas_are_proposed_as_scores(wide, tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    scores = [(f"{n % 9},{n % 10}", f"{n % 7}") for n in range(40)]
+    if wide:
+        rows = ["item_id;young;old", *(f"i{n};{a};{b}" for n, (a, b) in enumerate(scores))]
+    else:
+        rows = ["item_id;group;answer"]
+        rows += [
+            f"i{n};{g};{x}" for n, o in enumerate(scores) for g, x in zip("ab", o, strict=True)
+        ]
+    path.write_text("\n".join(rows))
+    done = run("benchmark", "init", path, "--out", toml)
+    assert done.exit_code == 0, done.output
+    declared = tomllib.loads(toml.read_text())
+    largest = max(float(text.replace(",", ".")) for pair in scores for text in pair)
+    assert (declared["kind"], declared["limits"]) == ("score", [0, largest])
+    assert "a comma" not in done.output
+
+
 def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(tmp_path):
     """The problem was that of a label, which nobody had written yet."""
     path = tmp_path / "a.csv"
@@ -323,8 +343,8 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
         ("item_id,group,answer", ["i1,a,0.5", "i1,b,0.5"], "has only one answer, '0.5', so no"),
         (
             "item_id;group;answer",
-            ["i1;a;0,5", "i1;b;12,25"],
-            "has numbers with a unit, a comma or a percent sign ('0,5', '12,25')",
+            ["i1;a;1,205", "i1;b;12,125"],
+            "has numbers with a unit, a comma or a percent sign ('1,205', '12,125')",
         ),
         ("item_id,group,answer", ["i1,a,10 mg", "i1,b,5"], "a percent sign ('10 mg')"),
         ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "or a percent sign ('20%'"),
