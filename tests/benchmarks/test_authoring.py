@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 
 import pandas as pd
@@ -111,6 +112,23 @@ def test_answers_that_determine_no_benchmark_are_refused(change, said, answers):
     frame = frame.assign(item_id="item-0", **few)
     with pytest.raises(fairstats.InputError, match=said):
         propose_benchmark(frame)
+
+
+def test_single_group_can_be_the_unchanged_version(tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    variants = ("origin,German", "origin,Turkish", "start case,As is")
+    rows = [f"i{n},{v},{'yes' if n % 2 else 'no'}" for n in range(4) for v in variants]
+    path.write_text("\n".join(["item_id,attribute,group,answer", *rows]))
+    done = run("benchmark", "init", path, "--out", toml)
+    assert done.exit_code == 1
+    said = done.output.strip()
+    assert "attribute start case has a single group; add the answers for the other groups" in said
+    given = shlex.split(said.partition("if it is the unchanged version, use ")[2])
+    assert given.count("--values") == 2
+    done = run("benchmark", "init", path, "--out", toml, *given)
+    assert done.exit_code == 0, done.output
+    declared = tomllib.loads(toml.read_text())["attributes"]
+    assert [*declared] == ["origin", "baseline"]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "xlsx"])

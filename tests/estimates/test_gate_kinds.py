@@ -212,7 +212,7 @@ def test_lines_name_groups_as_they_are(declare):
         ({"largest": {"level_difference": 4}}, "level_difference: 4 is not between 0 and 4"),
         (
             {"largest": {"ad": 0.1}},
-            r"largest ad: is for choices, and three has levels; use largest={'level_difference': 'LIMIT'}",
+            r"ad: is for choices, and three has levels; use largest={'level_difference': 'LIMIT'}",
         ),
         ({"smallest": {"accuracy_ratio": 0.8}}, "smallest accuracy_ratio: is for choices"),
         ({"largest": {"too_high_a": 0.1}}, "no figure of the answers"),
