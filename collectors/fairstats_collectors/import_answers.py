@@ -30,7 +30,12 @@ from fairstats.answers.schema_checks import check_answers, duplicate_problems
 from fairstats.asking.answer_from_reply import ParsedAnswer
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark, folded, is_number
-from fairstats.benchmarks.refusals import is_no_answer, is_refusal
+from fairstats.benchmarks.refusals import (
+    decimal_point,
+    is_no_answer,
+    is_refusal,
+    may_group_thousands,
+)
 from fairstats_collectors.import_guards import Guards, from_field, named_column
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
 from fairstats_collectors.mapping_files import (
@@ -118,7 +123,7 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     for record in kept:
         wrong: _Wrong = []
         filled = {column: _value(record, column, mapped, wrong) for column in ANSWERS.columns}
-        named = [one for one in wrong if one[0] in mapped.columns]
+        named = [one for one in wrong if one[0] in mapped.columns or one[0] in record.columns]
         problems += _problems(path, record, named)
         scalars = {name: v for name, v in record.fields.items() if type(v) in _SCALARS}
         row: dict[str, Any] = {name: plain_number(value) for name, value in scalars.items()}
@@ -388,6 +393,15 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     meant = mapped.values.get(column, {}).get(str(value))
     if meant is not None:
         return meant or None
+    if isinstance(value, str) and mapped.has_numbers(column):
+        if may_group_thousands(value):
+            point, plain = value.replace(",", "."), value.replace(",", "")
+            remedy = (
+                f"write it without a comma, or use {keyword('values', {column: {value: point}})}"
+            )
+            wrong.append((column, value, f"could be {point} or {plain}", remedy))
+            return ABSENT
+        value = decimal_point(value)
     # Item 7 of a JSON file is the benchmark's item "7", and version 4.1 is "4.1"; a truth value is
     # not a name.
     is_name = ANSWERS.columns[column].dtype == "str"

@@ -29,6 +29,7 @@ from fairstats.answers.schema import ANSWERS
 from fairstats.benchmarks.declaration import Benchmark, is_number
 from fairstats.benchmarks.kinds import DECISION
 from fairstats.benchmarks.loading import load_benchmark
+from fairstats.benchmarks.refusals import decimal_point, may_group_thousands
 from fairstats_collectors.mapping_files import (
     ABSENT,
     Limits,
@@ -354,7 +355,17 @@ class Mapped:
             return isinstance(cell, str) and re.fullmatch(r"\s*[A-Z]\s*", cell) is not None
         if not isinstance(cell, str):
             return cell is not None
-        return self.benchmark.named(cell) is not None or is_number(cell)
+        if self.benchmark.named(cell) is not None or is_number(cell):
+            return True
+        return self.has_numbers("answer") and (
+            may_group_thousands(cell) or is_number(decimal_point(cell))
+        )
+
+    def has_numbers(self, column: str) -> bool:
+        """Return whether the cells of a column are numbers, in which a comma is a decimal one."""
+        if column in ("answer", "answer_key"):
+            return not self.benchmark.kind.needs_key and all(map(is_number, self.benchmark.options))
+        return column in ANSWERS.columns and ANSWERS.columns[column].dtype != "str"
 
 
 def mapping(

@@ -179,8 +179,20 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         header = csv_header(file, encoding, separator)
     except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
+    named = sum(bool(name.strip()) for name in header)
+    # The first of two rows of names begins with empty cells.
+    if "".join(header[:1]).strip() and len(header) - named >= max(2, named):
+        raise _title(path, named, len(header))
     _refuse_repeated(path, header)
     table = load_csv(file, encoding=encoding, separator=separator)
+    # Below a title with other separators than the table, or none, the whole header is one cell.
+    first, *rest = table.iloc[0] if len(table) else [""]
+    if pd.isna(rest).all():
+        cells = 1 + max(
+            (str(first).count(one) for one in separators if one != separator), default=0
+        )
+        if cells > max(2, len(header)):
+            raise _title(path, named, cells)
     refuse_many_values(path, table.size)
     # Spreadsheets write rows of separators without content below a table.
     return [
@@ -188,6 +200,11 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         for number, row in enumerate(table.to_dict("records"), start=1)
         if any(not pd.isna(value) for value in row.values())
     ]
+
+
+def _title(path: Path, named: int, cells: int) -> InputError:
+    message = f"the first row names {named} of {cells} columns"
+    return input_error(path, message, f"delete the rows above the header; {_ONE_ROW}")
 
 
 def encoding_of(path: Path) -> str:

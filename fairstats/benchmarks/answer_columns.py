@@ -17,7 +17,7 @@ from fairstats.benchmarks.declaration import (
     is_number,
 )
 from fairstats.benchmarks.loading import MOST_OPTION
-from fairstats.benchmarks.refusals import is_no_answer
+from fairstats.benchmarks.refusals import decimal_point, is_no_answer
 
 #: A column with more different short texts holds names or replies, not options.
 MOST_OPTIONS = 12
@@ -80,7 +80,8 @@ def texts_of(values: pd.Series) -> set[str]:
 def _cells(values: pd.Series) -> list[str]:
     """Return the text of each cell as options are compared, without missing answers."""
     texts = (" ".join(str(value).split()).casefold() for value in values.dropna())
-    return [f"{float(t):g}" if is_number(t) else t for t in texts if t and not is_no_answer(t)]
+    texts = (decimal_point(text) for text in texts if text and not is_no_answer(text))
+    return [f"{float(text):g}" if is_number(text) else text for text in texts]
 
 
 def is_short(values: pd.Series) -> bool:
@@ -95,7 +96,7 @@ def is_short(values: pd.Series) -> bool:
     counts = counts[[not is_no_answer(str(text)) for text in counts.index]]
     if counts.empty:
         return False
-    numbers = counts[[is_number(str(text)) for text in counts.index]].sum()
+    numbers = counts[[is_number(decimal_point(str(text))) for text in counts.index]].sum()
     short = [len(t) <= MOST_OPTION and t.count(" ") < 6 for t in map(str, counts.index)]
     usual = counts[short].head(MOST_OPTIONS).sum()
     return bool(max(numbers, usual) > 0.8 * counts.sum())

@@ -420,6 +420,10 @@ def _problems(
         elif count < 2 and name != BASELINE:
             remedy = "add the answers for the other groups, or remove these"
             group = rows["group"].iloc[0]
+            if len(varied) > 1:
+                meant = {"attribute": {name: BASELINE}, "group": {group: ORIGINAL}}
+                given = (keyword("values", {column: text}) for column, text in meant.items())
+                remedy += f"; if it is the unchanged version, use {' '.join(given)}"
             yield problem(f"attribute {name} has a single group", remedy, "group", group)
         elif name == BASELINE and (others := set(rows["group"]) - {ORIGINAL, NEUTRALIZED}):
             remedy = f"use {ORIGINAL} and {NEUTRALIZED}, or another name for the attribute"

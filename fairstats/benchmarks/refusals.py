@@ -60,6 +60,33 @@ def is_refusal(text: str) -> bool:
     return _REFUSAL.fullmatch(text) is not None
 
 
+_COMMA = re.compile(r"\s*([+-]?[0-9]+),([0-9]+)\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
+
+
+def decimal_point(text: str) -> str:
+    """Return a number with a decimal comma as one with a point, and other texts unchanged.
+
+    Examples
+    --------
+    >>> decimal_point("7,5"), decimal_point("1,234"), decimal_point("7,5 mg")
+    ('7.5', '1,234', '7,5 mg')
+    """
+    number = None if may_group_thousands(text) else _COMMA.fullmatch(text)
+    return text if number is None else f"{number[1]}.{number[2]}"
+
+
+def may_group_thousands(text: str) -> bool:
+    """Return whether the comma of a number may be a decimal one, or group its digits.
+
+    Examples
+    --------
+    >>> may_group_thousands("1,234"), may_group_thousands("0,234"), may_group_thousands("1,23")
+    (True, False, False)
+    """
+    return _THOUSANDS.fullmatch(text) is not None
+
+
 # With a comma, a percent sign or a unit such as mg/kg.
 _UNIT = r"%|[°µ]?[^\W\d_]{1,10}\.?(?:/[^\W\d_]{1,10})?"
 _ODD_NUMBER = re.compile(rf"\s*[-+−]?[0-9]+(?:[.,][0-9]+)?\s*(?:{_UNIT})?\s*")

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.formatting import level, quoted
+from fairstats._lib.formatting import level, listed, quoted
 from fairstats._lib.problems import (
+    InputError,
     Problem,
     input_error,
     keyword,
@@ -306,7 +307,8 @@ def _result(
         return CANNOT_TELL, reasons[first]
     if broken:
         return FAIL, f"the whole {level(2 * judged.alpha)} interval is beyond the limit"
-    of_pair = reasons[first] if len(there) == 1 else None
+    # Those of other checks are of the pair's verdict.
+    of_pair = reasons[first] if check.judged and len(there) == 1 else None
     return CANNOT_TELL, _needed(check, row, judged, first, of_pair)
 
 
@@ -450,10 +452,7 @@ def _published(
     table = estimates_of(opened, judge([outcomes], counting, 2 * judged.alpha))
     table = table[(table["metric"] == check.metric) & table["ci_low"].notna()]
     if table.empty:
-        side = parameter("largest" if check.is_largest else "smallest")
-        message = f"is no figure of the answers to {outcomes.benchmark.name} with an interval"
-        remedy = "use a metric of `fairstats analyze`"
-        raise input_error(side, message, remedy, value=check.metric)
+        raise InputError([_no_figure(check, METRICS[check.metric].kinds)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     units, ends = judged.parts[0].units, METRICS[check.metric].ends
     keys, least, is_open = [], [], []
@@ -474,6 +473,22 @@ def _published(
     columns = _columns(check, estimate, (low, high), inner, outer)
     rows = pd.DataFrame(columns | {"has_room": has_room})
     return dict(zip(keys, rows.to_dict("records"), strict=True))
+
+
+def _no_figure(check: Check, kinds: Collection[str]) -> Problem:
+    """Return why a check's metric is none of the benchmark's answers."""
+    side, kind = "largest" if check.is_largest else "smallest", check.benchmark.kind
+    # Commands have an option of its own for AD.
+    option = parameter(check.name)
+    where = f"{parameter(side)} {check.metric}" if option == check.name else option
+    message = f"is no figure of the answers to {check.benchmark.name} with an interval"
+    if kind.name not in kinds:
+        others = listed([f"{one}s" for one in kinds])
+        message = f"is for {others}, and {check.benchmark.name} has {kind.name}s"
+    remedy = "use a metric of `fairstats analyze`"
+    if check.is_largest:
+        remedy = f"use {keyword(side, {kind.difference: 'LIMIT'})}"
+    return Problem(where, message, remedy)
 
 
 def _attributes(benchmark: Benchmark, names: Collection[str]) -> list[Attribute]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 
 import pandas as pd
@@ -113,6 +114,23 @@ def test_answers_that_determine_no_benchmark_are_refused(change, said, answers):
         propose_benchmark(frame)
 
 
+def test_single_group_can_be_the_unchanged_version(tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    variants = ("origin,German", "origin,Turkish", "start case,As is")
+    rows = [f"i{n},{v},{'yes' if n % 2 else 'no'}" for n in range(4) for v in variants]
+    path.write_text("\n".join(["item_id,attribute,group,answer", *rows]))
+    done = run("benchmark", "init", path, "--out", toml)
+    assert done.exit_code == 1
+    said = done.output.strip()
+    assert "attribute start case has a single group; add the answers for the other groups" in said
+    given = shlex.split(said.partition("if it is the unchanged version, use ")[2])
+    assert given.count("--values") == 2
+    done = run("benchmark", "init", path, "--out", toml, *given)
+    assert done.exit_code == 0, done.output
+    declared = tomllib.loads(toml.read_text())["attributes"]
+    assert [*declared] == ["origin", "baseline"]
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "xlsx"])
 def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
     frame = answers(TWELVE)
@@ -134,6 +152,26 @@ def test_commands_propose_check_and_analyze(suffix, answers, tmp_path):
         analyzed = run("analyze", path, "--benchmark", toml, "--json")
         assert analyzed.exit_code == 0
         assert '"group_11"' in analyzed.stdout
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_decimal_commas_are_proposed_as_scores(wide, tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    scores = [(f"{n % 9},{n % 10}", f"{n % 7}") for n in range(40)]
+    if wide:
+        rows = ["item_id;young;old", *(f"i{n};{a};{b}" for n, (a, b) in enumerate(scores))]
+    else:
+        rows = ["item_id;group;answer"]
+        rows += [
+            f"i{n};{g};{x}" for n, o in enumerate(scores) for g, x in zip("ab", o, strict=True)
+        ]
+    path.write_text("\n".join(rows))
+    done = run("benchmark", "init", path, "--out", toml)
+    assert done.exit_code == 0, done.output
+    declared = tomllib.loads(toml.read_text())
+    largest = max(float(text.replace(",", ".")) for pair in scores for text in pair)
+    assert (declared["kind"], declared["limits"]) == ("score", [0, largest])
+    assert "a comma" not in done.output
 
 
 def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(tmp_path):
@@ -323,8 +361,8 @@ def test_replies_among_the_answers_are_no_options(answers, keys, options):
         ("item_id,group,answer", ["i1,a,0.5", "i1,b,0.5"], "has only one answer, '0.5', so no"),
         (
             "item_id;group;answer",
-            ["i1;a;0,5", "i1;b;12,25"],
-            "has numbers with a unit, a comma or a percent sign ('0,5', '12,25')",
+            ["i1;a;1,205", "i1;b;12,125"],
+            "has numbers with a unit, a comma or a percent sign ('1,205', '12,125')",
         ),
         ("item_id,group,answer", ["i1,a,10 mg", "i1,b,5"], "a percent sign ('10 mg')"),
         ("item_id,group,answer", ["i1,a,20%", "i1,b,5 %"], "or a percent sign ('20%'"),

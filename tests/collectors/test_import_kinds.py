@@ -108,13 +108,72 @@ def test_number_in_a_column_of_replies_is_read_as_its_text(scores, table):
     assert import_table(path, benchmark=scores)["answer_raw"].item() == "7.5"
 
 
-def test_numbers_with_a_unit_or_a_comma_are_missing_and_counted(scores, decisions, table):
-    cells = ["7", "10 mg", "7,5", "7,5", "n/a", "3 or 4"]
+def test_numbers_with_a_unit_are_missing_and_counted(scores, table):
+    cells = ["7", "10 mg", "7,5 mg", "7,5 mg", "n/a", "3 or 4"]
     path = table([ROW | {"item_id": f"i{n}", "answer": cell} for n, cell in enumerate(cells)])
-    with pytest.warns(Note, match=r"^3 of .* comma \('7,5', '10 mg'\).*'7,5': 'NUMBER'"):
+    with pytest.warns(Note, match=r"^3 of .* \('7,5 mg', '10 mg'\).*'7,5 mg': 'NUMBER'"):
         answers = import_table(path, benchmark=scores)
     assert (answers["status"] == "ok").tolist() == [True, *[False] * 5]
-    import_table(table([ROW | {"answer": "1,5"}]), benchmark=decisions)
+
+
+CSV = "Fall;Modell;emma;aisha;Temperatur\r\n1;m;{};7;{}\r\n2;m;3;+0,25;1\r\n"
+AS_GERMAN = {
+    "columns": {"item_id": "Fall", "model": "Modell", "temperature": "Temperatur"},
+    "wide": {"emma": "emma", "aisha": "aisha"},
+}
+
+
+def test_decimal_commas_are_read_in_scores_and_settings(scores, table):
+    path = table(CSV.format("7,5", "0,0"), "a.csv")
+    answers = import_table(path, benchmark=scores, **AS_GERMAN)
+    assert answers["answer"].tolist() == ["7.5", "7", "3", "0.25"]
+    assert answers["temperature"].tolist() == [0, 0, 1, 1]
+    assert "answer_raw" not in answers or answers["answer_raw"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("cells", "column", "cell", "numbers"),
+    [
+        (("1,234", "0"), "emma", "1,234", ("1.234", "1234")),
+        (("-12,345", "0"), "emma", "-12,345", ("-12.345", "-12345")),
+        (("7", "1,000"), "temperature", "1,000", ("1.000", "1000")),
+    ],
+)
+def test_comma_that_may_group_thousands_is_refused(cells, column, cell, numbers, scores, table):
+    path = table(CSV.format(*cells), "a.csv")
+    with pytest.raises(InputError) as caught:
+        import_table(path, benchmark=scores, **AS_GERMAN)
+    said = str(caught.value.problems[0])
+    assert said.startswith(f"{path}: row 1: {column} = {cell!r}: could be {' or '.join(numbers)}; ")
+    of = "temperature" if column == "temperature" else "answer"
+    assert f"values={{{of!r}: {{{cell!r}: {numbers[0]!r}}}}}" in said
+
+
+def test_meaning_of_a_comma_can_be_given(scores, table):
+    path = table(CSV.format("1,234", "0"), "a.csv")
+    answers = import_table(
+        path, benchmark=scores, **AS_GERMAN, values={"answer": {"1,234": "1.234"}}
+    )
+    assert answers["answer"].tolist() == ["1.234", "7", "3", "0.25"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "answer"), [("3,0", "3"), ("0,125", "0.125"), ("2,1250", "2.125"), ("0", "0")]
+)
+def test_comma_that_cannot_group_thousands_is_a_decimal_one(cell, answer, scores, table):
+    assert answer_of(table([ROW | {"answer": cell}]), scores) == answer
+
+
+def test_decimal_comma_of_a_level_is_read_only_as_one_that_is_declared(benchmark_of, table):
+    levels = benchmark_of('kind = "level"\noptions = [1, 1.5, 2]')
+    assert answer_of(table([ROW | {"answer": "1,5"}]), levels) == "1.5"
+    with pytest.raises(InputError, match=r"answer = '1\.2': is not"):
+        import_table(table([ROW | {"answer": "1,2"}]), benchmark=levels)
+
+
+def test_comma_in_the_place_of_a_word_is_left_alone(decisions, table):
+    assert answer_of(table([ROW | {"answer": "1,5"}]), decisions) == "unparsed"
+    assert answer_of(table([ROW | {"answer": "1,234"}]), decisions) == "unparsed"
 
 
 def test_cell_that_is_no_answer_is_kept_as_the_reply(decisions, table):

@@ -250,7 +250,9 @@ def test_every_faulty_row_is_reported(table):
         ),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column appears more than once"),
-        (b"model,item_id\n1,2,3\n", "a.csv", "not a CSV file"),
+        (b"model,item_id\n1,2,3\n", "a.csv", "has rows with more cells than the first row"),
+        (b"model,item_id\n1,2\n1,2,3\n", "a.csv", "line 3 has more cells than the first row"),
+        (b"a;b;;;\n1;2;;;\n", "a.csv", "the first row names 2 of 5 columns"),
         (b'model\n"open', "a.csv", "not a CSV file"),
         (b"model,item_id\n", "a.csv", "contains no answers"),
         (
@@ -270,6 +272,17 @@ def test_every_faulty_row_is_reported(table):
 def test_unreadable_files_are_reported_with_the_reason(table, content, name, message):
     (problem, *_) = problems_of(table, content, name)
     assert message in str(problem)
+
+
+@pytest.mark.parametrize(
+    "title", ["Study, 2026;;;", "Study 2026;;;", "Study, 2026", "Study 2026", "Study 2026\r\n"]
+)
+@pytest.mark.parametrize("cell", ["7,5", "7"])
+def test_title_above_the_header_is_named(table, title, cell):
+    content = f"{title}\r\nmodel;item_id;group;answer\r\nm;demo-01;white;{cell}\r\n"
+    (problem,) = problems_of(table, content)
+    assert problem.remedy.startswith("delete the rows above the header")
+    assert "\\n" not in str(problem)
 
 
 def test_sizes_are_limited(table, monkeypatch):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from fairstats.answers.files import write_answers
+from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 
 
@@ -56,6 +58,30 @@ def test_wrong_input_exits_with_2(right, arguments, text):
     done = run("gate", right, *arguments)
     assert done.exit_code == 2
     assert text in " ".join(done.output.replace("│", " ").split())
+
+
+def test_option_for_choices_is_refused_for_decisions(benchmark_file, tmp_path):
+    options = 'kind = "decision"\noptions = ["yes", "no"]\nfavourable = ["yes"]'
+    toml = benchmark_file(options=options, keys_file="")
+    benchmark = load_benchmark(toml)
+    rows = [(f"i{n}", g) for n in range(8) for g in ("white", "black")]
+    answers = pd.DataFrame(rows, columns=["item_id", "group"])
+    answers = answers.assign(
+        benchmark=benchmark.name,
+        benchmark_version=next(iter(benchmark.versions)),
+        model="m",
+        strategy="plain",
+        sample=0,
+        attribute="race",
+        answer="yes",
+        status="ok",
+    )
+    write_answers(answers, path := tmp_path / "a.parquet")
+    done = run("gate", path, "--benchmark", toml, "--max-ad", "0.05")
+    assert done.exit_code == 2
+    said = " ".join(done.output.split())
+    assert f"--max-ad: is for choices, and {benchmark.name} has decisions" in said
+    assert "use --max selection_difference=LIMIT" in said
 
 
 def test_absent_and_empty_files_exit_with_2(tmp_path):

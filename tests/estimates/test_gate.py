@@ -320,6 +320,17 @@ def test_missing_answers_are_named_as_the_obstacle(check, fair):
     assert results(table[table["check"] == "equivalent"]) == ["pass"]
 
 
+def test_reason_of_a_check_is_not_that_of_another(check, fair, benchmark):
+    """That of the verdict on the difference was given for CFR, too."""
+    few = ["item-8", "item-11", "item-13", "item-17"]
+    answers = fair.assign(answer=fair["answer"].mask(fair["item_id"].isin(few)))
+    limits = Limits(largest={"ad": 0.024}, smallest={"cfr": 0.976})
+    own = replace(benchmark, equivalence_margin=0.025)
+    reasons = check(answers, limits, benchmark=own).set_index("check")["reason"]
+    assert reasons["max_ad"].str.endswith("and the margin is ±2.4)").all()
+    assert reasons["min_cfr"].str.endswith("; it needs those answers").all()
+
+
 def test_majority_votes_are_refused(check, fair):
     names = "majority_vote", "majority_vote(cot)+bm25@10", "Majority-Vote"
     for name in names:

@@ -210,7 +210,12 @@ def test_lines_name_groups_as_they_are(declare):
     ("limits", "text"),
     [
         ({"largest": {"level_difference": 4}}, "level_difference: 4 is not between 0 and 4"),
-        ({"largest": {"accuracy_difference": 0.1}}, "no figure of the answers"),
+        (
+            {"largest": {"ad": 0.1}},
+            r"ad: is for choices, and three has levels; use largest={'level_difference': 'LIMIT'}",
+        ),
+        ({"smallest": {"accuracy_ratio": 0.8}}, "smallest accuracy_ratio: is for choices"),
+        ({"largest": {"too_high_a": 0.1}}, "no figure of the answers"),
         ({"largest": {"sign_flip": 0.1}}, "is no such figure"),
         ({"largest": {"color": 0.1}}, "is no such figure"),
         ({"smallest": {"level_difference": 0.1}}, "limit its absolute value"),
