@@ -9,9 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Unpack
-
-import openai
+from typing import TYPE_CHECKING, Unpack
 
 from fairstats._lib.problems import InputError, check_numbers, input_error, keyword, wrong
 from fairstats.asking.models import Ask, AskingOptions, Replies, Reply, Shard, Task
@@ -37,6 +35,9 @@ from fairstats_collectors.models import (
     find_model,
     serve_embedded,
 )
+
+if TYPE_CHECKING:
+    import openai
 
 
 @dataclass(frozen=True)
@@ -272,6 +273,8 @@ def _printable(text: str) -> str:
 
 
 def _run_batch(campaign: Campaign, tasks: list[Task], settle: bool, terms: Terms) -> None:
+    import openai
+
     budget, service, journal = campaign.budget, campaign.service, campaign.journal
     most = budget.spent + sum(budget.worst(task) for task in tasks)
     if budget.max_cost is not None and most > budget.max_cost and not has_batch(journal):

@@ -15,7 +15,6 @@ from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Annotated, Any, Final, TypeVar, cast
 
-import openai
 from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from fairstats._lib.problems import printable
@@ -186,6 +185,8 @@ async def _state(service: Service, number: str) -> _Batch:
 
 def _checked(kind: type[_T], raw: Any) -> _T:
     """Read a reply about a batch; the client's own models check nothing."""
+    import openai
+
     try:
         return kind.model_validate(parse_json(raw.content))
     except (ValueError, RecursionError):
@@ -195,6 +196,8 @@ def _checked(kind: type[_T], raw: Any) -> _T:
 
 async def _fetch(service: Service, file: str, stored: IO[bytes]) -> None:
     """Write a batch's file to the disk, since it may not fit into memory."""
+    import openai
+
     try:
         async with service.client.files.with_streaming_response.content(file) as response:
             async for part in response.iter_bytes():

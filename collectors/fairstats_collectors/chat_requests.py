@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import openai
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import canonical_json
@@ -16,6 +14,10 @@ from fairstats._lib.untrusted_files import parse_json
 from fairstats.asking.models import Reply, Task
 from fairstats_collectors.http_clients import http_library, redirected_to, within_deadline
 from fairstats_collectors.journal import reply_key
+
+if TYPE_CHECKING:
+    import openai
+
 
 _RAW_LENGTH = 1_000_000  # the answers schema takes no more
 _REASON_LENGTH = 1_000
@@ -122,6 +124,8 @@ class Service:
         return reply
 
     async def _ask(self, task: Task, retries: int | None = None) -> tuple[Reply, Exception | None]:
+        import openai
+
         fault: Exception | None = None
         found: dict[str, Any] = {}
         suspect: int | None = None
@@ -222,6 +226,8 @@ class Service:
 
     def _give_way(self, fault: Exception) -> bool:
         """Drop or rename a setting that the service rejects; False for any other fault."""
+        import openai
+
         if not isinstance(fault, (openai.BadRequestError, openai.UnprocessableEntityError)):
             return False
         for setting in (*self.settings, "seed"):
@@ -236,6 +242,8 @@ class Service:
 
     def _remedy(self, fault: Exception) -> str | None:
         """Return the remedy for a fault that affects every request; None for any other fault."""
+        import openai
+
         if (host := redirected_to(fault)) is not None:
             return f"the service redirects to {host}; if you trust it, use that address as base_url"
         if isinstance(fault, openai.APIConnectionError):

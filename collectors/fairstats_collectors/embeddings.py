@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
-import openai
 from numpy.typing import NDArray
 
 from fairstats._lib.problems import input_error
@@ -96,6 +95,8 @@ def service_embedder(
             await asyncio.gather(*(work() for _ in range(_CONCURRENCY)))
 
     def ask(texts: Sequence[str], keep: Keep) -> None:
+        import openai
+
         try:
             return in_a_loop(run(_batches(texts), keep))
         except openai.OpenAIError as error:

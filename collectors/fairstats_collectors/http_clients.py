@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
-
-import openai
 
 from fairstats._lib.problems import input_error, parameter, wrong
 from fairstats._lib.untrusted_files import JSON_TEXT
+
+if TYPE_CHECKING:
+    import ssl
+
+    import openai
 
 T = TypeVar("T")
 
@@ -53,6 +55,8 @@ def make_client(
     A service may repeat the key in its errors. The function keeps the key in its closure, which
     tracebacks and reprs do not show.
     """
+    import openai
+
     if not key and base_url is None:
         remedy = f"set it, or give the {parameter('base_url')} of a service that needs no key"
         raise input_error(key_variable, "is not set", remedy)
@@ -83,6 +87,8 @@ def make_client(
 
 def http_library() -> Any:
     """Return the HTTP library that the client is built on: httpx, or its successor."""
+    import openai
+
     for kind in openai.DefaultAsyncHttpxClient.__mro__:
         library = __import__(kind.__module__.partition(".")[0])
         if library.__name__.startswith("httpx"):
@@ -97,6 +103,8 @@ def _limited_client(*, proxies: bool) -> Any:
     it was paid for. Redirects are not followed: they would send the prompt, and the key, to another
     service. A reply is not to be compressed: a few bytes could unpack to gigabytes.
     """
+    import openai
+
     library = http_library()
     stream_type: Any = library.AsyncByteStream
 
@@ -203,6 +211,8 @@ async def within_deadline(request: Awaitable[T]) -> T:
     openai.APIConnectionError
         When the time is over.
     """
+    import openai
+
     try:
         async with asyncio.timeout(DEADLINE_S):
             return await request
