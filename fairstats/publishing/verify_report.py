@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cryptography.x509 import Certificate
 from pyhanko.pdf_utils.reader import PdfFileReader
 from pyhanko.sign.ades.report import AdESIndeterminate
 from pyhanko.sign.validation import EmbeddedPdfSignature, validate_pdf_signature
@@ -43,6 +42,9 @@ from fairstats.publishing.verify import Verification, site_releases, verify
 from fairstats.release.contents import MANIFEST
 from fairstats.release.manifest import read_manifest
 from fairstats.report.audit.document import Origin, read_origin, report_model
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 # A report has some hundred kilobytes.
 _LARGEST_PDF = 16 << 20
