@@ -34,7 +34,7 @@ from fairstats._lib.untrusted_files import (
     too_many_rows,
 )
 
-_LONGER = "has more cells than the first row"
+_LONGER = "more cells than the first row"
 _NO_HEADER = (
     "delete the rows above the header, and put quotation marks around cells with the separator"
 )
@@ -135,9 +135,9 @@ def not_csv(path: AnyPath, error: Exception) -> Problem:
         remedy = "open it in the spreadsheet program and save it as 'CSV UTF-8'"
         return Problem(os.fspath(path), message, remedy)
     if line := re.search(r"Expected \d+ fields in line (\d+)", str(error)):
-        return Problem(os.fspath(path), f"line {line[1]} {_LONGER}", _NO_HEADER)
+        return Problem(os.fspath(path), f"line {line[1]} has {_LONGER}", _NO_HEADER)
     if isinstance(error, pd.errors.ParserWarning):
-        return Problem(os.fspath(path), f"has rows with {_LONGER.removeprefix('has ')}", _NO_HEADER)
+        return Problem(os.fspath(path), f"has rows with {_LONGER}", _NO_HEADER)
     message = f"is not a CSV file ({str(error).strip()})"
     return Problem(os.fspath(path), message, "save it as UTF-8 CSV again")
 

@@ -261,27 +261,28 @@ def _unlike_files(rows: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> 
         if benchmark is None:
             continue
         own = rows[rows["benchmark"] == name]
-        for column, is_stated, versions, texts in (
-            ("cluster", benchmark.cluster and not benchmark.clusters, [], _SEVERAL_CLUSTERS),
-            ("answer_key", not benchmark.answer_keys, ["benchmark_version"], _SEVERAL_KEYS),
+        for column, is_stated, (message, remedy) in (
+            ("cluster", benchmark.cluster and not benchmark.clusters, _SEVERAL_CLUSTERS),
+            ("answer_key", not benchmark.answer_keys, _SEVERAL_KEYS),
         ):
             if not is_stated or column not in own:
                 continue
-            item = [*versions, "item_id"]
-            of_files = own.groupby([*item, "_path"], sort=False)[column].first().reset_index()
-            first = of_files.groupby(item)[column].transform("first")
-            unlike = of_files[of_files[column].notna() & (of_files[column] != first)]
-            for path, item_id, value in unlike[["_path", "item_id", column]].to_numpy()[
-                :_MOST_ROWS
-            ]:
-                message = texts[0].replace("the item", f"with another file, item {item_id}", 1)
-                yield Problem(path, message, texts[1], column=column, value=str(value))
+            cell = ["_path", "item_id", *_versions(column)]
+            firsts = own.groupby(cell, sort=False)[column].first().reset_index()
+            unlike = firsts[_differs(firsts, firsts["item_id"].notna(), column)]
+            for path, item, value in unlike[["_path", "item_id", column]].to_numpy()[:_MOST_ROWS]:
+                of_item = message.replace("the item", f"with another file, item {item}", 1)
+                yield Problem(path, of_item, remedy, column=column, value=str(value))
+
+
+def _versions(column: str) -> list[str]:
+    """Return the columns within which an item has one value: each version can have its keys."""
+    return ["benchmark_version"] if column == "answer_key" else []
 
 
 def _differs(answers: pd.DataFrame, own: pd.Series, column: str) -> pd.Series:
     """Return the rows whose value differs from that of the item's first row, in a version."""
-    versions = ["benchmark_version"] if column == "answer_key" else []
-    first = answers[own].groupby([*versions, "item_id"])[column].transform("first")
+    first = answers[own].groupby([*_versions(column), "item_id"])[column].transform("first")
     # Answers to other benchmarks have no first row.
     first = first.reindex(answers.index)
     return (answers[column].notna() & (answers[column] != first)).fillna(False)

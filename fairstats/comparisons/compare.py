@@ -84,7 +84,6 @@ COMPARISON_COLUMNS = (
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
 _UNIT = list(UNIT_COLUMNS)
-_UNLIKE_CLUSTERS = "items are in other clusters in the answers of the other model"
 # What a row has before its verdict.
 _FIGURES = ("old", "new", "estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
 
@@ -244,9 +243,7 @@ def changes_of(
     units = ""
     if benchmark.cluster is not None:
         units = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
-    no_verdict = why_no_verdict(sides, questions, flips)
-    if any(new.units.get(item, unit) != unit for item, unit in old.units.items()):
-        no_verdict = no_verdict or _UNLIKE_CLUSTERS
+    no_verdict = why_no_verdict(old, new, questions, flips)
     notes, guessing = [], {}
     for name, side in zip(("old", "new"), sides, strict=True):
         counted = count_grid(side.grid)

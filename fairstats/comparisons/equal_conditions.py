@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import input_error, keyword
@@ -112,9 +110,9 @@ def shown_by_flips(old: AnswerSet, new: AnswerSet, policy: MissingPolicy, alpha:
     return f"{declared}judged by changes of answer: {found.sentence()}"
 
 
-def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> str:
+def why_no_verdict(old: AnswerSet, new: AnswerSet, questions: str, flips: str) -> str:
     """Return why a comparison gets no verdict; empty if it can get one."""
-    sides = tuple(sides)
+    sides = old, new
     if any(side.grid.selecting[side.place] for side in sides):
         return f"a {SELECTED}"
     for side in sides:
@@ -125,4 +123,8 @@ def why_no_verdict(sides: Iterable[AnswerSet], questions: str, flips: str) -> st
     declared = (side.unit["benchmark_version"] in side.grid.benchmark.versions for side in sides)
     if not all(declared) and SAME not in flips:
         return "the benchmark does not declare the version"
-    return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
+    if DIFFERENT in flips:
+        return "the changes of answer contradict the declared version"
+    if any(new.units.get(item, unit) != unit for item, unit in old.units.items()):
+        return "items are in other clusters in the answers of the other model"
+    return ""

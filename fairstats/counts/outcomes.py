@@ -287,11 +287,12 @@ def texts_asked(
         units = outcomes.grid.units.itertuples(index=False, name=None)
         for unit, rows in zip(units, outcomes.rows_asked(BASELINE), strict=True):
             asked |= {(*unit, group) for group, n in zip(groups, rows, strict=True) if n}
-    found = {}
+    baseline = (table["attribute"] == BASELINE).to_numpy()
+    rows, found = table[baseline], {}
     for side in "ab":
-        names = zip(*(table[name] for name in (*UNIT_COLUMNS, f"group_{side}")), strict=True)
-        there = np.fromiter((name in asked for name in names), dtype=bool, count=len(table))
-        found[side] = there | (table["attribute"] != BASELINE).to_numpy()
+        names = zip(*(rows[name] for name in (*UNIT_COLUMNS, f"group_{side}")), strict=True)
+        found[side] = ~baseline
+        found[side][baseline] = [name in asked for name in names]
     return found
 
 

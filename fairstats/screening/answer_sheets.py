@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ Codes = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def _places(letters: Codes) -> Places:
     return np.asarray(cells + letters.size * np.maximum(letters, 0, dtype=np.int64))
 
 
-def take(shares: Shares, places: Places) -> Shares:
+def take(shares: npt.NDArray[_Value], places: Places) -> npt.NDArray[_Value]:
     """Return one share of each cell."""
     return shares.ravel(order="F").take(places.T).T
 

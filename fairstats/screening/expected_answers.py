@@ -96,7 +96,7 @@ def _numbers(sheet: Sheet, panel: Panel) -> tuple[FloatArray, FloatArray]:
         counted = sure.answered.copy()
         if panel.layout.benchmark.swayed_by:
             counted[:, [second for _, _, second in panel.layout.pairs]] = False
-        given = counted & (take(rare.astype(np.float32), sheet.places) > 0)
+        given = counted & take(rare, sheet.places)
         expected = np.where(counted, (chances * rare).sum(axis=2), 0)
         return given.sum(axis=1).astype(np.float64), expected.sum(axis=1)
 
