@@ -397,7 +397,7 @@ def test_nested_values_are_problems(column, value, tmp_path):
         ("a.csv", b"\xff\xfea\x00b\x00", "is not UTF-8"),
         ("a.csv", b"\n\n", "not a CSV file"),
         ("a.csv", b'model,group\n"open', "not a CSV file"),
-        ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "not a CSV file"),
+        ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "more cells than the first row"),
         ("a.csv", ",".join(ROW).encode(), "the table has no rows"),
         ("a.jsonl", b"\xff\xfe{}", "not UTF-8 text"),
     ],
@@ -443,7 +443,7 @@ def test_csv_file_with_an_extra_cell_per_line_is_reported(tmp_path):
     header, *lines = rows({}, {}).to_csv(index=False).splitlines()
     (tmp_path / "a.csv").write_text("\n".join([header, *[f"{line},more" for line in lines]]))
     (problem, *_) = problems_of(lambda: read_answers(tmp_path / "a.csv"))
-    assert "not a CSV file" in problem.message
+    assert "more cells than the first row" in problem.message
 
 
 def test_files_of_a_folder_are_read_in_a_stable_order(tmp_path):
