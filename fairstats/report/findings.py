@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -30,6 +28,7 @@ from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
 from fairstats.report.notes import flags_of, screening_of
+from fairstats.report.tables import texts_in
 from fairstats.report.words import (
     difference_name,
     gap_name,
@@ -43,7 +42,6 @@ from fairstats.report.words import (
     words_of,
 )
 
-_SENTENCES = Path(__file__).with_name("findings.toml")
 # More differences than these are counted, not named.
 _MOST_CLAUSES = 2
 # More attributes than these are not named.
@@ -173,9 +171,9 @@ class Findings:
             & rows["model"].isin(self.models)
         ]
 
-    @cached_property
-    def _sentences(self) -> dict[str, Any]:
-        return tomllib.loads(_SENTENCES.read_text(encoding="utf-8"))
+    @property
+    def _sentences(self) -> Mapping[str, Any]:
+        return texts_in("findings")
 
     @cached_property
     def _words(self) -> dict[str, str]:

@@ -71,10 +71,20 @@ def _items_of(release: Release) -> str:
 
 
 @cache
+def texts_in(file: str) -> Mapping[str, Any]:
+    """Read a TOML file of texts below this folder, by its path without the suffix."""
+    path = Path(__file__).parent / f"{file}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def labels_of(page: str) -> Mapping[str, Any]:
-    """Read what the tables of a page are headed with, from ``labels.toml`` in the page's folder."""
-    file = Path(__file__).parent / page / "labels.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    """Return what the tables of a page are headed with."""
+    return texts_in(f"{page}/labels")
+
+
+def sentence(page: str, name: str, /, **words: object) -> str:
+    """Fill a sentence of a page's labels; who makes Markdown of it escapes names from outside."""
+    return str(labels_of(page)["sentences"][name]).format(**words)
 
 
 def written_table(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from fairstats._lib.formatting import (
     MINUS,
@@ -40,6 +38,7 @@ from fairstats.report.findings import (
 from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
+from fairstats.report.tables import texts_in
 from fairstats.report.words import (
     option_label,
     unit_noun,
@@ -48,7 +47,6 @@ from fairstats.report.words import (
     words_of,
 )
 
-_CLAUSES = Path(__file__).with_name("clauses.toml")
 #: With fewer independent items or clusters, the report warns that one of them can change a result.
 FEW_UNITS = 20
 
@@ -61,10 +59,9 @@ def clauses(
     `facts` and `values` add to those of every answer set.
     """
     known, named = _facts(own) | dict(facts or {}), _values(own) | values
-    entries = tomllib.loads(_CLAUSES.read_text(encoding="utf-8"))[part]
     return [
         entry["text"].format_map(named)
-        for entry in entries
+        for entry in texts_in("audit/clauses")[part]
         if all(
             known[fact.removeprefix("not ")] != fact.startswith("not ")
             for fact in entry.get("if", [])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -35,6 +33,7 @@ from fairstats.report.charts.marks import (
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.findings import board_label, pair_note
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
+from fairstats.report.tables import texts_in
 from fairstats.report.words import (
     FOUR_FIFTHS,
     MOST_RATIO,
@@ -417,7 +416,6 @@ def _published(axis: Axis, share: float | None) -> Cell:
     return Cell(marks, f"{label}, as published", value)
 
 
-_MEASURES = Path(__file__).with_name("measures.toml")
 #: Each verdict with its plural, in the order of sentences.
 _VERDICTS = {DISPARITY: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
 #: How each measure is drawn; the texts are in the file.
@@ -456,10 +454,9 @@ def measures_of(figures: BoardFigures) -> dict[str, Measure]:
 def _measure_texts() -> dict[str, dict[str, Template]]:
     """Return the texts of each measure: plain text, which is escaped where it is shown."""
     templates = Environment(undefined=StrictUndefined)
-    declared = tomllib.loads(_MEASURES.read_text(encoding="utf-8"))
     return {
         key: {name: templates.from_string(text) for name, text in texts.items()}
-        for key, texts in declared.items()
+        for key, texts in texts_in("board/measures").items()
     }
 
 

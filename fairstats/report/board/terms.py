@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 from fairstats._lib.formatting import capital, escape_markdown, level, listed, percent, quoted
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, DECISION, Kind
@@ -12,6 +9,7 @@ from fairstats.metrics.registry import SAMPLE_METRICS
 from fairstats.release.contents import Release
 from fairstats.report.board.charts import SELECTED
 from fairstats.report.page_output import show_markdown
+from fairstats.report.tables import texts_in
 from fairstats.report.words import difference_name, long_unit, named_test, noun, unit_noun
 
 #: The tests that a benchmark's `family` adjusts together.
@@ -20,7 +18,6 @@ TESTED_TOGETHER = {
     "board": "all pairs of the board",
     "release": "all pairs of the release",
 }
-_TERMS = Path(__file__).with_name("terms.toml")
 _GUESSING = "the accuracy is too close to guessing"
 _SAME = "answers are (nearly) always the same or vary as if at random"
 
@@ -58,12 +55,11 @@ def _notes(benchmark: Benchmark) -> list[str]:
 
 def terms(release: Release) -> dict[str, str]:
     """Define the terms of the boards, as plain text."""
-    entries = tomllib.loads(_TERMS.read_text(encoding="utf-8"))["terms"]
     facts, values = _facts(release), _values(release)
     others = [kind for kind in _kinds(release) if kind != CHOICE]
     return {
         entry["term"].format_map(own): entry["text"].format_map(own)
-        for entry in entries
+        for entry in texts_in("board/terms")["terms"]
         if facts[entry["if"]]
         for own in (map(_words_of, others) if entry["if"] == "others" else [values])
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -38,8 +39,9 @@ from fairstats.report.page_output import closed, prose, show_markdown, show_plot
 from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.ratings import figures
 from fairstats.report.render import draw_report, write_tables
-from fairstats.report.tables import files_of, labels_of
+from fairstats.report.tables import files_of, labels_of, sentence
 
+_sentence = partial(sentence, "ratings")
 #: The dimension of bias of any kind.
 BIAS = "bias"
 #: What rubrics compare, in the order of the page.
@@ -48,11 +50,6 @@ _COMPARED = ("nothing", "models", "items")
 RATINGS = "What raters report"
 #: The tallest plot that fits on a page, and the part of it that is not panels, in inches.
 _TALLEST, _AROUND = 8.5, 0.9
-
-
-def sentence(name: str, **words: object) -> str:
-    """Fill a sentence of the page's labels."""
-    return str(labels_of("ratings")["sentences"][name]).format(**words)
 
 
 @dataclass(frozen=True)
@@ -194,14 +191,14 @@ def bias_reported(rated: RatedTexts) -> list[str]:
     for row in own[own["n_ratings"] > 0].to_dict("records"):
         limits = percent_range(row["crossed_low"], row["crossed_high"])
         others = _others(row["crossed_method"], f"{rated.noun}s")
-        sure = sentence("interval", level=level(rated.release.alpha), others=others, limits=limits)
+        sure = _sentence("interval", level=level(rated.release.alpha), others=others, limits=limits)
         model = row["model"]
         whose = f"open answers of {quoted(model)}" if isinstance(model, str) else "the texts"
         words = {"share": percent(row["estimate"]), "interval": sure if limits else ""}
         ratings = counted(row["n_ratings"], "rating")
-        sentences.append(sentence("reported", ratings=ratings, whose=whose, **words))
+        sentences.append(_sentence("reported", ratings=ratings, whose=whose, **words))
         if row["n_missing"]:
-            sentences.append(sentence("missing", ratings=counted(row["n_missing"], "rating")))
+            sentences.append(_sentence("missing", ratings=counted(row["n_missing"], "rating")))
     if sentences and (direction := rated.rubric.direction):
         sentences.append(f"{capital(direction)}.")
     return sentences
@@ -231,7 +228,7 @@ def who_judged(ratings: pd.DataFrame, rubric: Rubric) -> str:
         who = f"{number_word(raters)} {label}" if raters > 1 else f"one rater ({label})"
         who = who if group in rubric.rater_groups else f"the model {quoted(group)}"
         parts.append(f"{_counts(own, rubric)['judgements'].split()[0]} by {who}")
-    return sentence("judged", tasks=_counts(ratings, rubric)["tasks"], parts=listed(parts))
+    return _sentence("judged", tasks=_counts(ratings, rubric)["tasks"], parts=listed(parts))
 
 
 def show_figures(rated: RatedTexts) -> None:
@@ -280,7 +277,7 @@ def _other_datasets(rates: pd.DataFrame, rated: RatedTexts) -> str:
     if len(set(judged.values())) < 2:
         return ""
     parts = "; ".join(f"{group}: {names}" for group, names in judged.items())
-    return sentence("other datasets", parts=parts)
+    return _sentence("other datasets", parts=parts)
 
 
 def _raters_per_task(votes: pd.DataFrame, rated: RatedTexts) -> str:
@@ -347,7 +344,7 @@ def show_disagreement(rated: RatedTexts) -> None:
     show_markdown(f"### Agreement on single {rated.noun}s")
     for usual, drawn in _usual_votes(votes, rated).groupby("n_ratings"):
         of = number_word(int(usual))
-        show_markdown(sentence("votes", of=of, noun=rated.noun))
+        show_markdown(_sentence("votes", of=of, noun=rated.noun))
         tall = 0.35 + 0.4 * drawn["dimension"].nunique()
         rated.draw(figures.votes_plot, drawn, list(drawn["panel"]), name=f"of {usual}", tall=tall)
     tasks = rated.rows("disagreement")
@@ -447,13 +444,13 @@ def rating_scope(release: Release, model: str) -> Iterator[str]:
             whose = f"of {quoted(model)}"
         words = {"title": rated.title, "rubric": rubric.name, "version": rubric.version}
         raters = counted(ratings["rater_id"].nunique(), "rater")
-        yield sentence("scope", **words, **_counts(ratings, rubric), raters=raters, whose=whose)
+        yield _sentence("scope", **words, **_counts(ratings, rubric), raters=raters, whose=whose)
 
 
 def rating_limitations(release: Release, model: str) -> Iterator[str]:
     """State the limitations of ratings."""
     if ratings_of(release, model):
-        yield sentence("limitations")
+        yield _sentence("limitations")
 
 
 def rating_methods(release: Release, model: str) -> Iterator[str]:
@@ -461,9 +458,9 @@ def rating_methods(release: Release, model: str) -> Iterator[str]:
     found = _rated(release, model)
     methods = {m for rated, _ in found for m in rated.rows("bias_rates")["crossed_method"].dropna()}
     if methods:
-        yield sentence("methods", methods=", ".join(sorted(methods)))
+        yield _sentence("methods", methods=", ".join(sorted(methods)))
     if found:
-        yield sentence("agreement")
+        yield _sentence("agreement")
 
 
 def rating_provenance(release: Release, model: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import pandas as pd
 from great_tables import GT, html
@@ -22,10 +23,11 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
-from fairstats.report.tables import labels_of, written_table
+from fairstats.report.tables import labels_of, sentence, written_table
 
 Labels = Mapping[str, str]
 
+_sentence = partial(sentence, "replication")
 CONFIRMED, NOT_CONFIRMED, UNKNOWN = "Confirmed", "Not confirmed", "Unknown"
 
 
@@ -51,11 +53,6 @@ def show_replication(release: Release) -> None:
                 css_class="estimates changes",
                 download="replication",
             )
-
-
-def _sentence(name: str, **words: object) -> str:
-    """Fill a sentence of the page's labels."""
-    return str(labels_of("replication")["sentences"][name]).format(**words)
 
 
 def _with_labels(release: Release) -> pd.DataFrame:
@@ -120,11 +117,11 @@ def possible_text(rows: pd.DataFrame, pairs: int) -> str:
     possible = int(first["possible"].isin(["possible", "unique"]).sum())
     words = {"rows": counted(len(first), "row"), "pairs": counted(pairs, "pair")}
     parts = [_sentence("possible", possible=possible, **words)]
-    for name, sentence in labels_of("replication")["possible_rows"].items():
+    for name, text in labels_of("replication")["possible_rows"].items():
         names = first.loc[first["possible"] == name, "row"]
         if len(names):
             number = counted(len(names), "row")
-            parts.append(f"Those of {number} {sentence} ({', '.join(names.unique())}).")
+            parts.append(f"Those of {number} {text} ({', '.join(names.unique())}).")
     return escape_markdown(" ".join(parts))
 
 

@@ -47,6 +47,7 @@ from fairstats.report.tables import (
     breakable,
     figure_cell,
     labels_of,
+    sentence,
     share,
     small_cell,
     written_table,
@@ -118,8 +119,10 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
 
 def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
     """State what was searched, and how many snippets all variants have in common."""
-    sentences, asked = labels_of("retrieval")["sentences"], int(sets["retriever"].notna().sum())
-    text = sentences["searched"].format(
+    asked = int(sets["retriever"].notna().sum())
+    text = sentence(
+        "retrieval",
+        "searched",
         retrievers=capital(_number(overlap["retriever"].nunique(), "retriever")),
         corpora=escape_markdown(", ".join(sorted(overlap["corpus"].unique()))),
         sets=_number(asked, "answer set"),
@@ -130,13 +133,13 @@ def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
         # Only the lists that models were given.
         pooled = pooled.merge(sets[["retriever", "top_k"]].drop_duplicates())
     if pooled.empty:
-        return str(text)
+        return text
     ends = dict.fromkeys([pooled["estimate"].idxmin(), pooled["estimate"].idxmax()])
     shares = " to ".join(
         f"{percent(row['estimate'])} ({escape_markdown(row['retriever'])}, k = {row['top_k']})"
         for row in pooled.loc[[*ends]].to_dict("records")
     )
-    return f"{text} {sentences['common'].format(shares=shares)}"
+    return f"{text} {sentence('retrieval', 'common', shares=shares)}"
 
 
 def _number(n: int, noun: str) -> str:

@@ -45,13 +45,14 @@ from fairstats.release.tables import write_table
 from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, prose, show_markdown, show_table
 from fairstats.report.render import draw_report, write_tables
-from fairstats.report.tables import figure_cell, files_of, labels_of, share, written_table
+from fairstats.report.tables import figure_cell, files_of, labels_of, sentence, share, written_table
 from fairstats.report.words import words_of
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage import OVERLAP
 from fairstats.vignettes.selection import DIFFERENCE
 from fairstats.vignettes.tables import write_measures
 
+_sentence = partial(sentence, "vignettes")
 #: The release's tables of findings, and of the items that make up a gap.
 FINDINGS, ITEMS = "vignette_findings", "item_gaps"
 #: The table of texts that a person should check; a release does not contain it.
@@ -115,11 +116,6 @@ def _texts_of_keys(rows: pd.DataFrame) -> str:
     """Name the texts that decide whether a key may be wrong."""
     baseline = rows["note"].astype(str).str.contains("neutralized text").any()
     return "an item's original and neutralized text" if baseline else "the versions of an item"
-
-
-def _sentence(name: str, **words: object) -> str:
-    """Fill a sentence of the page's labels; names from outside have to be escaped."""
-    return str(labels_of("vignettes")["sentences"][name]).format(**words)
 
 
 def _leakage(rows: pd.DataFrame, benchmark: Benchmark, _: float) -> Found:
@@ -370,13 +366,13 @@ def _cells(rows: pd.DataFrame, benchmark: Benchmark, column: str) -> Cells:
     return [cells[key] for key in sorted(cells, key=lambda key: key[0])]
 
 
-def _of_groups(rows: pd.DataFrame, pair: Row, benchmark: Benchmark, sentence: str) -> Iterator[str]:
+def _of_groups(rows: pd.DataFrame, pair: Row, benchmark: Benchmark, name: str) -> Iterator[str]:
     """Yield a sentence on the shares of each group of a pair."""
     own = rows[(rows["attribute"] == pair["attribute"]) & (rows["group_b"] == "")]
     for group in (pair["group_a"], pair["group_b"]):
         label = escape_markdown(_label(benchmark, {**pair, "group_a": group, "group_b": ""}))
         shares = own[own["group_a"] == group].set_index("quantity")["estimate"].map(percent)
-        yield _sentence(sentence, group=label, **shares)
+        yield _sentence(name, group=label, **shares)
 
 
 def _largest(rows: pd.DataFrame) -> dict[str, Any]:
