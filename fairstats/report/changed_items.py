@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
-from great_tables import GT, html
+from great_tables import GT
 from great_tables._text import BaseText
 
 from fairstats._lib.formatting import escape_markdown
@@ -19,7 +19,7 @@ from fairstats.counts.answer_tables import flipping_items
 from fairstats.release.contents import Release
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.sensitivity import unit_label
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import breakable, two_lines, written_table
 
 Pairs = Sequence[tuple[Attribute, tuple[str, str]]]
 
@@ -89,8 +89,7 @@ def flip_table(
     else:
         for place, (attribute, pair) in enumerate(pairs):
             sides = " / ".join(attribute.groups.get(group, group) for group in pair)
-            heading = filled("pair_heading", label=attribute.label, sides=sides)
-            labels[f"pair-{place}"] = html(heading)
+            labels[f"pair-{place}"] = two_lines(attribute.label, sides)
     group = "set" if headed else None
     return written_table(table, labels, name=name, stub="item", heading="Item", group=group)
 

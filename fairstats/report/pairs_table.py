@@ -6,15 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from great_tables import GT, html
+from great_tables import GT
 from great_tables._text import BaseText
-from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, decimal, level
 from fairstats.benchmarks.kinds import CHOICE, DECISION
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.page_output import filled, output_format
-from fairstats.report.tables import MARKS, breakable, written_table
+from fairstats.report.tables import MARKS, breakable, two_lines, written_table
 from fairstats.report.words import NONE, heading, named_test, p_cell
 
 #: The columns of a model's page, and those that an audit report has room for.
@@ -83,20 +82,16 @@ def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]
     return {
         "a": f"{capital(kind.figure)}, {first}{unit}",
         "b": f"{capital(kind.figure)}, {second}{unit}",
-        "rates": _lines(rates, "both groups"),
-        "gap": _lines(f"Difference{' (AD)' * (kind == CHOICE)}", f"{kind.unit}, {sure}"),
+        "rates": two_lines(rates, "both groups"),
+        "gap": two_lines(f"Difference{' (AD)' * (kind == CHOICE)}", f"{kind.unit}, {sure}"),
         "ratio": "Ratio",
-        "cfr": _lines("Same answer (CFR)", f"%, {sure}"),
+        "cfr": two_lines("Same answer (CFR)", f"%, {sure}"),
         "eo": "EO ↓ points",
         "h": "Cohen’s h",
-        "counts": _lines("Moved" if kind.numeric else "Discordant", "n10 : n01"),
-        "p": _lines(f"{capital(named_test(kind))} p", "adjusted"),
+        "counts": two_lines("Moved" if kind.numeric else "Discordant", "n10 : n01"),
+        "p": two_lines(f"{capital(named_test(kind))} p", "adjusted"),
         "verdict": "Verdict",
     }
-
-
-def _lines(text: str, below: str) -> BaseText:
-    return html(Markup("{}<br><small>{}</small>").format(text, below))
 
 
 def _cells(pair: Pair, columns: Sequence[str], *, narrow: bool) -> dict[str, str]:

@@ -130,6 +130,11 @@ def as_label(text: str | BaseText) -> str | BaseText:
     return html(content.replace("{{", "&#123;&#123;")) if "{{" in content else text
 
 
+def two_lines(text: str, below: str) -> BaseText:
+    """Return a heading with a small second line."""
+    return html(Markup("{}<br><small>{}</small>").format(text, below))
+
+
 def share(value: float) -> str:
     """Write a share in percent, for a column whose heading has the unit."""
     return f"{100 * value:.1f}"

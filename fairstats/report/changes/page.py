@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from great_tables import GT, html
+from great_tables import GT
+from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, span
 from fairstats.benchmarks.declaration import COMMON
@@ -46,7 +47,7 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
-from fairstats.report.tables import labels_of, written_table
+from fairstats.report.tables import labels_of, two_lines, written_table
 from fairstats.report.words import meaning, p_cell, scaled, words_of
 
 #: The colours of changes that are better, worse or unclear.
@@ -144,7 +145,7 @@ def change_table(changes: Sequence[Change], *, name: str) -> tuple[GT, str]:
     labels: dict[str, Any] = {}
     for metric, label in directed(kind).items():
         note = f"change, {written_as(metric, kind).unit} ({limits})"
-        labels[metric] = html(filled("change_heading", label=label, note=note))
+        labels[metric] = two_lines(Markup("<b>{}</b>").format(label), note)
         # Ranges are not tested.
         if not all(math.isnan(pair.figures[metric]["p_adjusted"]) for _, pair in changes):
             labels[f"{metric}_p"] = _P

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import pandas as pd
-from great_tables import GT, html
+from great_tables import GT
 from great_tables._text import BaseText
 from markupsafe import Markup
 
@@ -23,7 +23,7 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
-from fairstats.report.tables import labels_of, sentence, written_table
+from fairstats.report.tables import labels_of, sentence, two_lines, written_table
 
 Labels = Mapping[str, str]
 
@@ -152,7 +152,7 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
             }
         )
     labels: dict[str, str | BaseText] = {
-        column: html(filled("published_heading", label=known["columns"].get(text, text)))
+        column: two_lines(known["columns"].get(text, text), "published, recomputed")
         for text, column in columns.items()
     }
     labels |= {c: label for c, label in known["rows"].items() if any(row[c] for row in table)}
