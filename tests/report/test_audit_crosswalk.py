@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,7 +20,6 @@ from fairstats.cli import app
 from fairstats.report.answer_sets import answer_sets
 from fairstats.report.audit.crosswalk import (
     EVIDENCE,
-    Clause,
     declarations,
     read_crosswalk,
     show_crosswalk,
@@ -278,20 +279,21 @@ def test_group_with_under_2_percent_of_the_answers_is_marked(release):
 
 def test_every_part_is_in_a_clause_and_has_evidence():
     crosswalk = read_crosswalk()
-    assert {name for clause in crosswalk.clauses for name in clause.shows} == set(crosswalk.parts)
-    assert set(EVIDENCE) == set(crosswalk.parts)
+    parts = set(crosswalk["parts"])
+    assert {name for clause in crosswalk["clauses"] for name in clause["shows"]} == parts
+    assert set(EVIDENCE) == parts
 
 
 def test_crosswalk_never_claims_that_a_demand_is_met(release, drawn):
     text = drawn(show_crosswalk, AuditReport(release, NAME, crosswalk=True))
     assert "It certifies nothing" in text
-    assert all(clause.name in text for clause in read_crosswalk().clauses)
+    assert all(clause["name"] in text for clause in read_crosswalk()["clauses"])
     for word in ("complian", "comply", "complies", "fulfil", "satisf", "meets"):
         assert word not in text.lower()
 
 
-def clause_of(name: str) -> Clause:
-    (clause,) = [clause for clause in read_crosswalk().clauses if clause.name == name]
+def clause_of(name: str) -> Mapping[str, Any]:
+    (clause,) = [one for one in read_crosswalk()["clauses"] if one["name"] == name]
     return clause
 
 
@@ -299,7 +301,7 @@ def test_clause_is_not_shown_without_the_facts(release, facts):
     clause = clause_of("MS-2.11-001")
     shown, missing = shown_and_missing(clause, AuditReport(release, NAME))
     assert [section for section, _ in shown] == ["", "Limits"]
-    assert missing == [read_crosswalk().parts["contamination"].name]
+    assert missing == [read_crosswalk()["parts"]["contamination"]["name"]]
     shown, missing = shown_and_missing(clause, AuditReport(release, NAME, facts))
     assert [section for section, _ in shown] == ["", "Limits", "Declarations"]
     assert missing == []

@@ -111,22 +111,22 @@ def test_short_board_is_on_the_first_page(long, drawn, monkeypatch):
 
 def test_models_are_filtered_by_what_they_differ_in(long):
     boards = [BoardFigures(board, long) for board in long.boards]
-    found = model_filters(boards, long)
-    options = {key: list(one.options) for key, one in found.items()}
+    found = {key: options for key, (_, options) in model_filters(boards, long).items()}
+    options = {key: list(own) for key, own in found.items()}
     assert options["family"] == ['"><b>At</b>', "Atlas", "not declared"]
     # In the order of size; texts that are no size come first.
     assert options["size"] == ["about 8B", "8B", "70B", "1.5T", "not declared"]
     assert options["open"] == ["open", "not declared"]
     assert options["missing"][0] == "none"
-    assert len(found["missing"].options["none"].split()) == len(MODELS) - 1 + 2
-    assert found["family"].options["Atlas"] == f"{long.slugs['four']} {long.slugs['one']}"
+    assert len(found["missing"]["none"].split()) == len(MODELS) - 1 + 2
+    assert found["family"]["Atlas"] == f"{long.slugs['four']} {long.slugs['one']}"
     shares = {
         f"b{number}/{long.slugs[own.model]}": own.missing[0] / own.missing[1]
         for number, figures in enumerate(boards)
         for own in figures.sets
     }
     limits = {"none": 0, "at most 1%": 0.01, "at most 5%": 0.05, "at most 20%": 0.2}
-    for option, models in found["missing"].options.items():
+    for option, models in found["missing"].items():
         assert set(models.split()) == {m for m, share in shares.items() if share <= limits[option]}
 
 

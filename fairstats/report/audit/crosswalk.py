@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
 
 import pandas as pd
 
@@ -24,70 +25,10 @@ from fairstats.report.tables import labels_of
 from fairstats.report.words import difference_name
 
 
-@dataclass(frozen=True)
-class Clause:
-    """What a clause asks for, in this project's words.
-
-    Attributes
-    ----------
-    name : str
-        Its number in the text.
-    asks : str
-        What it asks for.
-    shows : list of str
-        The parts of the report that bear on it.
-    lacks : str
-        What no report shows of it.
-    lacks_of_choices : str
-        The same for questions with options.
-    """
-
-    name: str
-    asks: str
-    shows: list[str]
-    lacks: str = ""
-    lacks_of_choices: str = ""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the report that clauses refer to.
-
-    Attributes
-    ----------
-    name : str
-        What is missing if the report does not show it.
-    shows : str
-        What it shows.
-    section : str
-        The heading under which it is; empty for the first page, which has none.
-    of : str
-        The noun of the figures that are counted.
-    """
-
-    name: str
-    shows: str
-    section: str = ""
-    of: str = ""
-
-
-@dataclass(frozen=True)
-class Crosswalk:
-    """Hold the content of `data/crosswalk.toml`."""
-
-    heading: str
-    introduction: str
-    clauses: list[Clause]
-    parts: dict[str, Part]
-
-
-def read_crosswalk() -> Crosswalk:
-    """Read the clauses, and the parts of a report that bear on them."""
-    text = resource("data", "crosswalk.toml").read_text(encoding="utf-8")
-    content = tomllib.loads(text)
-    parts = {name: Part(**part) for name, part in content["parts"].items()}
-    clauses = [Clause(**clause) for clause in content["clauses"]]
-    return Crosswalk(content["heading"], content["introduction"], clauses, parts)
+@cache
+def read_crosswalk() -> Mapping[str, Any]:
+    """Read the clauses, and the parts of a report that bear on them; the file describes both."""
+    return tomllib.loads(resource("data", "crosswalk.toml").read_text(encoding="utf-8"))
 
 
 def _known(report: AuditReport, metric: str, column: str = "estimate") -> int:
@@ -134,10 +75,10 @@ EVIDENCE: dict[str, Callable[[AuditReport], int]] = {
 
 
 def shown_and_missing(
-    clause: Clause, report: AuditReport
+    clause: Mapping[str, Any], report: AuditReport
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return what a report shows for a clause, by section, and what it does not show."""
-    parts, kind = read_crosswalk().parts, report.first.kind
+    parts, kind = read_crosswalk()["parts"], report.first.kind
     missing = any(entry["missing"] for own in report.sets for entry in own.entries)
     words = {
         "figure": kind.figure,
@@ -148,13 +89,14 @@ def shown_and_missing(
     }
     shown: dict[str, list[str]] = {}
     lacking = []
-    for name in clause.shows:
+    for name in clause["shows"]:
         part, n = parts[name], EVIDENCE[name](report)
         if n:
-            of = counted(n, part.of.format_map(words))
-            shown.setdefault(part.section, []).append(part.shows.format_map(words | {"n": of}))
+            of = counted(n, part.get("of", "").format_map(words))
+            text = part["shows"].format_map(words | {"n": of})
+            shown.setdefault(part.get("section", ""), []).append(text)
         else:
-            lacking.append(part.name.format_map(words))
+            lacking.append(part["name"].format_map(words))
     return [(section, "; ".join(texts)) for section, texts in shown.items()], lacking
 
 
@@ -162,11 +104,11 @@ def show_crosswalk(report: AuditReport) -> None:
     """Show the appendix, if the report has it."""
     if report.crosswalk:
         crosswalk = read_crosswalk()
-        show_markdown(f"# {crosswalk.heading}\n\n{crosswalk.introduction}")
-        show_markdown("\n".join(_rows(crosswalk.clauses, report)))
+        show_markdown(f"# {crosswalk['heading']}\n\n{crosswalk['introduction']}")
+        show_markdown("\n".join(_rows(crosswalk["clauses"], report)))
 
 
-def _rows(clauses: list[Clause], report: AuditReport) -> Iterator[str]:
+def _rows(clauses: list[Mapping[str, Any]], report: AuditReport) -> Iterator[str]:
     # Pandoc sets the column widths from the dashes.
     yield "| Clause | Asks for | This report shows | Not shown |"
     yield f"|:{'-' * 16}|:{'-' * 26}|:{'-' * 34}|:{'-' * 24}|"
@@ -176,11 +118,13 @@ def _rows(clauses: list[Clause], report: AuditReport) -> Iterator[str]:
             f"{section_link(section) if section else 'First page'}: {plain(text)}"
             for section, text in shown
         ]
-        never = clause.lacks_of_choices if report.first.kind == CHOICE else ""
-        lacks = [capital("; ".join(missing)) + "." if missing else "", never or clause.lacks]
+        never = clause.get("lacks", "")
+        if report.first.kind == CHOICE:
+            never = clause.get("lacks_of_choices", never)
+        lacks = [capital("; ".join(missing)) + "." if missing else "", never]
         cells = (
-            plain(clause.name),
-            plain(clause.asks),
+            plain(clause["name"]),
+            plain(clause["asks"]),
             ". ".join(parts) + "." if parts else "**not shown**",
             plain(" ".join(filter(None, lacks))) or "–",
         )

@@ -72,7 +72,7 @@ def sections_of(report: AuditReport) -> list[str]:
     others = [OTHERS] if any(own.pairs for own in report.others) else []
     rated = [RATINGS] if ratings_of(report.release, report.model) else []
     rest = ["Sensitivity", "Diagnostics", *rated, "Limits", "Methods", "Declarations", "Provenance"]
-    appendix = [read_crosswalk().heading] if report.crosswalk else []
+    appendix = [read_crosswalk()["heading"]] if report.crosswalk else []
     return ["Results", GROUPS, *others, *rest, *appendix]
 
 

@@ -6,7 +6,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
@@ -224,21 +223,10 @@ _SHARES = (0.0, 0.01, 0.05, 0.2)
 _UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
-@dataclass(frozen=True)
-class Filter:
-    """A choice of models.
-
-    Attributes
-    ----------
-    label : str
-        What is chosen by, as plain text.
-    options : dict of str to str
-        The models of each option: the names of their pages, separated by spaces. Before a name,
-        the number of a board and a slash limit the choice to that board.
-    """
-
-    label: str
-    options: dict[str, str]
+#: A choice of models: what is chosen by, as plain text, and the models of each option, as the names
+#: of their pages, separated by spaces. Before a name, the number of a board and a slash limit the
+#: choice to that board.
+Filter = tuple[str, dict[str, str]]
 
 
 def model_filters(boards: Sequence[BoardFigures], release: Release) -> dict[str, Filter]:
@@ -248,7 +236,7 @@ def model_filters(boards: Sequence[BoardFigures], release: Release) -> dict[str,
     answers if models differ in it.
     """
     models = sorted({own.model for figures in boards for own in figures.sets})
-    found = {}
+    found: dict[str, Filter] = {}
     for fact, label in FACTS.items():
         groups = defaultdict(list)
         for model in models:
@@ -258,11 +246,11 @@ def model_filters(boards: Sequence[BoardFigures], release: Release) -> dict[str,
                 text or "not declared": " ".join(release.slugs[model] for model in groups[text])
                 for text in sorted(groups, key=_place)
             }
-            found[fact] = Filter(label, options)
+            found[fact] = (label, options)
     if any(is_long(figures.board) for figures in boards):
         options = _by_missing(boards, release)
         if options:
-            found["missing"] = Filter("Missing answers", options)
+            found["missing"] = ("Missing answers", options)
     return found
 
 
