@@ -23,6 +23,7 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
 )
 from fairstats.benchmarks.kinds import CHOICE, TESTS, Kind
+from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.comparisons.compare import STRATEGY, VERSION
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import EQUIVALENT
@@ -30,7 +31,8 @@ from fairstats.release.contents import Board, Release
 from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
 from fairstats.report.findings import pair_note, prompted
-from fairstats.report.words import Figure, figure_of, number, plain, scale_of
+from fairstats.report.tables import rows_with
+from fairstats.report.words import Figure, figure_of, number, plain, scaled
 
 _ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
 Estimates = Mapping[str, Mapping[str, Any]]
@@ -152,7 +154,7 @@ class Pair:
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table's rows on this pair."""
-        return _rows(table, ("attribute", "group_a", "group_b"), (self.attribute, *self.groups))
+        return rows_with(table, PAIR, (self.attribute, *self.groups))
 
 
 @dataclass(frozen=True)
@@ -378,8 +380,11 @@ class AnswerSet:
         rows = self.board.estimates
         aside = {self.model, *self.benchmark.selected_on}
         rows = rows[(rows["metric"] == self.kind.difference) & ~rows["model"].isin(aside)]
-        rows, scale = rows[rows["estimate"].notna()], scale_of(self.kind, self.kind.difference)
-        return {pair: [scale * one for one in pair.rows(rows)["estimate"]] for pair in self.pairs}
+        rows = rows[rows["estimate"].notna()]
+        return {
+            pair: [scaled(self.kind, one) for one in pair.rows(rows)["estimate"]]
+            for pair in self.pairs
+        }
 
     @property
     def entries(self) -> list[dict[str, Any]]:
@@ -442,7 +447,7 @@ class AnswerSet:
     @property
     def margin(self) -> float:
         """Return the equivalence margin, as on a chart's axis."""
-        return scale_of(self.kind, self.kind.difference) * self.benchmark.equivalence_margin
+        return scaled(self.kind, self.benchmark.equivalence_margin)
 
     @property
     def shown_margin(self) -> str:
@@ -455,7 +460,7 @@ class AnswerSet:
         for groups in () if attribute is None else attribute.pairs:
             if group in groups:
                 asked = self.release.once("baseline", partial(_asked_baseline, self.release))
-                if (*self._unit, group) not in asked:
+                if (*self.unit, group) not in asked:
                     return None
                 metric = (self.kind.rate_a, self.kind.rate_b)[groups.index(group)]
                 # Bounds of levels and scores have differences only.
@@ -476,11 +481,22 @@ class AnswerSet:
 
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of one of the release's tables that belong to this answer set."""
-        return _rows(self.release.table(name), UNIT_COLUMNS, self._unit)
+        return rows_with(self.release.table(name), UNIT_COLUMNS, self.unit)
 
     @property
-    def _unit(self) -> Unit:
+    def unit(self) -> Unit:
+        """Return benchmark, version, model and strategy, as the tables name them."""
         return (self.benchmark.name, self.board.version, self.model, self.board.strategy)
+
+    @property
+    def screening(self) -> pd.DataFrame:
+        """Return the checks of how the answers were made."""
+        return self.table("screening")
+
+    @property
+    def submissions(self) -> pd.DataFrame:
+        """Return who sent in the answers; empty if the publisher added them."""
+        return rows_with(self.release.submissions, UNIT_COLUMNS, self.unit)
 
     @cached_property
     def sensitivity(self) -> pd.DataFrame:
@@ -495,13 +511,6 @@ def _asked_baseline(release: Release) -> frozenset[tuple[str, ...]]:
     return frozenset(rows.drop_duplicates().itertuples(index=False, name=None))
 
 
-def _rows(table: pd.DataFrame, columns: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
-    """Return the rows with these values, column by column: few rows are left for the later ones."""
-    for column, value in zip(columns, values, strict=True):
-        table = table[table[column] == value]
-    return table
-
-
 def short_label(attribute: Attribute, groups: tuple[str, str]) -> str:
     """Name a pair by its second group if all pairs have the same first one."""
     against = len(attribute.pairs) > 1 and len({first for first, _ in attribute.pairs}) == 1
@@ -513,7 +522,7 @@ def _indexed(estimates: pd.DataFrame) -> dict[str, _ByPair]:
     rows = estimates[~estimates["metric"].isin(TESTS) | is_primary_test(estimates)]
     found: defaultdict[str, _ByPair] = defaultdict(dict)
     for row in rows.astype(object).to_dict("records"):
-        key = (row[name] for name in ("attribute", "group_a", "group_b"))
+        key = (row[name] for name in PAIR)
         a, b, c = (part if isinstance(part, str) else "" for part in key)
         found[row["model"]].setdefault((a, b, c), {})[row["metric"]] = row
     return found

@@ -15,11 +15,12 @@ from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
+from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.counts.answer_tables import flipping_items
 from fairstats.release.contents import Release
 from fairstats.report.page_output import filled, output_format
 from fairstats.report.sensitivity import unit_label
-from fairstats.report.tables import breakable, two_lines, written_table
+from fairstats.report.tables import breakable, rows_with, two_lines, written_table
 
 Pairs = Sequence[tuple[Attribute, tuple[str, str]]]
 
@@ -32,7 +33,7 @@ _MOST_COLUMNS = 4
 # More groups than these are counted, not named.
 _MOST_GROUPS = 6
 
-_LETTERS = ["attribute", "group_a", "group_b", "answer_a", "answer_b"]
+_LETTERS = [*PAIR, "answer_a", "answer_b"]
 
 
 def flip_table(
@@ -72,7 +73,7 @@ def flip_table(
     items = flipping_items(rows)
     table = []
     for unit, flips in rows.groupby(list(UNIT_COLUMNS), sort=False):
-        own = items[(items[list(UNIT_COLUMNS)] == list(unit)).all(axis=1)]
+        own = rows_with(items, UNIT_COLUMNS, unit)
         heading = _flip_heading(unit, len(own), limit, release)
         shown = own["item_id"].head(limit)
         by_item = dict(list(flips[flips["item_id"].isin(shown)].groupby("item_id", sort=False)))
@@ -166,7 +167,7 @@ def _item(item: dict[str, Any], flips: pd.DataFrame, benchmark: Benchmark) -> st
         f"**{escape_markdown(item['item_id'])}**, key {escape_markdown(item['answer_key'])}. "
         f"{escape_markdown(options[:_LONGEST])}"
     ]
-    for row in flips.drop_duplicates(["attribute", "group_a", "group_b"]).to_dict("records"):
+    for row in flips.drop_duplicates([*PAIR]).to_dict("records"):
         attribute = benchmark.attribute(row["attribute"])
         for side in ("a", "b"):
             group = row[f"group_{side}"]

@@ -23,6 +23,7 @@ from fairstats._lib.formatting import (
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
+from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.counts.patterns import pooled_attributes
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
@@ -253,7 +254,7 @@ class Findings:
         shown = self.gaps[self.gaps["verdict"] == DISPARITY]
         # The largest first.
         shown = shown.loc[shown["estimate"].abs().sort_values(ascending=False).index]
-        pairs = shown[["attribute", "group_a", "group_b"]]
+        pairs = shown[[*PAIR]]
         clauses = [
             lower_for(benchmark, attribute, (a, b), float(gap))
             for (attribute, a, b), gap in zip(
@@ -468,7 +469,7 @@ class Findings:
     @property
     def _one(self) -> str:
         """Name what a pair is one of: each attribute, if it has a single pair."""
-        pairs = self.gaps[["attribute", "group_a", "group_b"]].drop_duplicates()
+        pairs = self.gaps[[*PAIR]].drop_duplicates()
         return "pair" if pairs["attribute"].duplicated().any() or len(pairs) < 2 else "attribute"
 
     @property

@@ -22,28 +22,24 @@ from fairstats._lib.formatting import (
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
+from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.release.contents import Board, Release
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import breakable, rows_with, written_table
 from fairstats.screening.findings import ASKING, DECLARED
 
-
-def screening_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
-    """Return the screening of a board's answers, or of one model's."""
-    return _own(release.screening, board, model)
+_BOARD = ("benchmark", "benchmark_version", "strategy")
 
 
-def submissions_of(release: Release, board: Board, model: str | None = None) -> pd.DataFrame:
-    """Return the submissions of a board, or of one model on it."""
-    return _own(release.submissions, board, model)
+def screening_of(release: Release, board: Board) -> pd.DataFrame:
+    """Return the screening of a board's answers."""
+    unit = (board.benchmark.name, board.version, board.strategy)
+    return rows_with(release.screening, _BOARD, unit)
 
 
-def _own(table: pd.DataFrame, board: Board, model: str | None) -> pd.DataFrame:
-    unit = {
-        "benchmark": board.benchmark.name,
-        "benchmark_version": board.version,
-        "strategy": board.strategy,
-    } | ({} if model is None else {"model": model})
-    return table[(table[list(unit)] == list(unit.values())).all(axis=1)]
+def submissions_of(release: Release, board: Board) -> pd.DataFrame:
+    """Return who sent in a board's answers."""
+    unit = (board.benchmark.name, board.version, board.strategy)
+    return rows_with(release.submissions, _BOARD, unit)
 
 
 def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
@@ -138,17 +134,21 @@ def submission_caveats(rows: pd.DataFrame) -> list[str]:
     return notes
 
 
+def stated_settings(text: str) -> str:
+    """Return the settings that a submitter declares, from their JSON."""
+    settings = json.loads(text).items()
+    return quoted(*(f"{name} = {value}" for name, value in settings)) or "default settings"
+
+
 def submission_facts(rows: pd.DataFrame) -> list[str]:
     """Return who sent answers, how they were made and who accepted them, each sentence once."""
     facts = []
     for row in rows.to_dict("records"):
-        settings = json.loads(row["settings"])
-        listed = quoted(*(f"{name} = {value}" for name, value in settings.items()))
-        listed = listed or "default settings"
         runs = f"{counted(row['attempts'], 'complete run')} made"
         facts += [
             f"Sent by {_stated(row['submitter'])}. Interests: {_stated(row['conflicts'])}.",
-            f"Run {_days(row)} by {_stated(row['provider'])}, {listed}; {runs}.",
+            f"Run {_days(row)} by {_stated(row['provider'])}, {stated_settings(row['settings'])}; "
+            f"{runs}.",
             f"Training data: {_stated(row['training_data'])}.",
             f"Accepted by {_stated(row['accepted_by'])} on {row['accepted_at'][:10]}.",
         ]
@@ -180,14 +180,13 @@ def _days(row: dict[str, str]) -> str:
 
 # More pairs than these are counted, not named.
 _MOST_PAIRS = 4
-_PAIR = ["attribute", "group_a", "group_b"]
 
 
 def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> str:
     """Return one paragraph on the pairs of one answer set; empty without several samples."""
     rows = rows[(rows["attribute"] != BASELINE) & rows["estimate"].notna()]
     agreement, excess = (
-        rows[rows["metric"] == metric].set_index(_PAIR)
+        rows[rows["metric"] == metric].set_index([*PAIR])
         for metric in ("same_prompt_agreement", "excess_disagreement")
     )
     excess = excess.assign(differ=1 - agreement["estimate"]).dropna(subset=["differ"])

@@ -168,6 +168,15 @@ def prose_cell(text: str) -> Markup:
     return filled("prose_cell", text=text)
 
 
+def rows_with(
+    table: pd.DataFrame, columns: Iterable[str], values: Iterable[object]
+) -> pd.DataFrame:
+    """Return the rows with these values, column by column: few rows are left for the later ones."""
+    for column, value in zip(columns, values, strict=True):
+        table = table[table[column] == value]
+    return table
+
+
 def files_of(release: Release, table: str) -> str | None:
     """Return the table's name if its files are published; a one-file report has none."""
     return table if (release.path / DOWNLOADS / f"{table}.csv").exists() else None

@@ -126,16 +126,6 @@ def unsigned(kind: Kind, difference: float) -> str:
     return points(difference, signed=False)
 
 
-def scale_of(kind: Kind, metric: str) -> float:
-    """Return what an estimate is multiplied with on an axis: 100, but 1 if it is not a share."""
-    in_units = (kind.difference, kind.rate_a, kind.rate_b)
-    if metric == "selection_ratio":
-        return 1.0
-    if kind.numeric and (metric in in_units or metric.startswith(_IN_UNITS)):
-        return 1.0
-    return 100.0
-
-
 def gap_name(kind: Kind) -> str:
     """Return the readers' name of the difference of two groups: ``"accuracy gap"``."""
     return "accuracy gap" if kind == CHOICE else difference_name(kind)
@@ -250,8 +240,7 @@ def _share(value: float) -> str:
     return f"{value:.1f}"
 
 
-def signed_points(value: float) -> str:
-    """Return a difference in points, as on an axis, with its sign."""
+def _signed_points(value: float) -> str:
     return points(value / 100)
 
 
@@ -354,10 +343,11 @@ def _scale_and_form(kind: Kind, metric: str) -> tuple[float, Callable[[float], s
         return 1.0, partial(decimal, places=_DECIMALS[metric])
     if metric == "standardized_difference":
         return 1.0, kind.signed
-    scale = scale_of(kind, metric)
-    if metric in _SIGNED or metric.endswith("_difference"):
-        return scale, kind.signed if scale == 1 else signed_points
-    return scale, partial(decimal, places=2) if scale == 1 else _share
+    in_units = metric in (kind.difference, kind.rate_a, kind.rate_b) or metric.startswith(_IN_UNITS)
+    signed = metric in _SIGNED or metric.endswith("_difference")
+    if kind.numeric and in_units:
+        return 1.0, kind.signed if signed else partial(decimal, places=2)
+    return 100.0, _signed_points if signed else _share
 
 
 def p_cell(p: float) -> str:

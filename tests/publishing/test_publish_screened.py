@@ -69,7 +69,7 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     release = Release(made.path)
     (board,) = release.boards
-    rows = screening_of(release, board, "other")
+    rows = screening_of(release, board).query("model == 'other'")
     sentence = "The publisher states: “Rows of <another> run"
     assert any(sentence in note for note in flag_notes(rows, release.overruled))
     assert any(sentence in text for text in limitations(release, "other"))
@@ -85,7 +85,8 @@ def test_badge_and_documents_have_the_questions_and_the_reason(refusing, moved_r
     made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
     release = Release(made.path)
     (board,) = release.boards
-    questions = flag_notes(screening_of(release, board, "other"), release.overruled)
+    other = screening_of(release, board).query("model == 'other'")
+    questions = flag_notes(other, release.overruled)
     rows = {row["model"]: row for row in leaderboard_document(release)["boards"][0]["rows"]}
     assert rows["other"]["notes"] == questions
     assert f"The publisher states: “{REASON[:-1]}”." in " ".join(questions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from fairstats.report.audit.document import FACTS, AuditReport
 from fairstats.report.audit.groups import crossed, groups_of
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.audit.summary import NOT_STATED, plain, section_link
-from fairstats.report.notes import submissions_of
+from fairstats.report.notes import stated_settings
 from fairstats.report.page_output import show_markdown
 from fairstats.report.ratings.page import ratings_of
 from fairstats.report.tables import labels_of
@@ -136,9 +135,7 @@ def declared_facts(report: AuditReport) -> dict[str, str]:
 
     What the answers record comes first. Facts from there, and of submitters, state whose they are.
     """
-    submitted = _submitted(
-        pd.concat([submissions_of(report.release, a.board, report.model) for a in report.sets])
-    )
+    submitted = _submitted(pd.concat([own.submissions for own in report.sets]))
     recorded, found = _recorded(report), {}
     for name in FACTS:
         value = getattr(report.facts, name)
@@ -168,15 +165,11 @@ def _submitted(rows: pd.DataFrame) -> dict[str, str]:
     """Return the facts that submitters of the model's answers declare."""
     if rows.empty:
         return {}
-    settings = [
-        quoted(*(f"{name} = {value}" for name, value in json.loads(text).items()))
-        or "default settings"
-        for text in rows["settings"]
-    ]
+    settings = dict.fromkeys(map(stated_settings, rows["settings"]))
     whose = " (stated by who sent the answers)"
     return {
         "answers_from": f"{rows['started'].min()}{whose}",
         "answers_until": f"{rows['ended'].max()}{whose}",
-        "settings": "; ".join(dict.fromkeys(settings)) + whose,
+        "settings": "; ".join(settings) + whose,
         "contamination": quoted(*dict.fromkeys(rows["training_data"])) + whose,
     }

@@ -362,10 +362,8 @@ class Recorded:
 
     def of(self, sets: Iterable[AnswerSet]) -> Recorded:
         """Return the answers of these answer sets only."""
-        units = [
-            (one.benchmark.name, one.board.version, one.model, one.board.strategy) for one in sets
-        ]
-        own = pd.MultiIndex.from_frame(self.rows[list(UNIT_COLUMNS)]).isin(units)
+        units = pd.MultiIndex.from_frame(self.rows[list(UNIT_COLUMNS)])
+        own = units.isin([one.unit for one in sets])
         return Recorded(self.rows[own])
 
     @property

@@ -24,12 +24,7 @@ from fairstats.report.audit.summary import bullets, method_name, show_summary, t
 from fairstats.report.changed_items import bold_key, flip_table
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.model.page import answered
-from fairstats.report.notes import (
-    screening_of,
-    screening_summary,
-    submission_facts,
-    submissions_of,
-)
+from fairstats.report.notes import screening_summary, submission_facts
 from fairstats.report.page_output import on_one_page, output_format, show_markdown, show_table
 from fairstats.report.pairs_table import pairs_table
 from fairstats.report.ratings.page import (
@@ -181,7 +176,7 @@ def show_sensitivity(report: AuditReport) -> None:
 def show_diagnostics(report: AuditReport) -> None:
     """Show screening, missing answers by group, letters, and the items that change most."""
     first, release = report.first, report.release
-    screened = pd.concat([screening_of(release, own.board, own.model) for own in report.sets])
+    screened = pd.concat([own.screening for own in report.sets])
     show_markdown(escape_markdown(screening_summary(screened)))
     _show_sections(first, diagnostic=True)
     flips = first.table("flips")
@@ -243,7 +238,7 @@ def show_provenance(report: AuditReport) -> None:
     hashed = {"the manifest": MANIFEST} | {file: file for file in files}
     lines = [
         *(text for own in sets for text in scope(own)),
-        *submission_facts(pd.concat([submissions_of(release, own.board, model) for own in sets])),
+        *submission_facts(pd.concat([own.submissions for own in sets])),
         *rating_scope(release, model),
         *(
             f"{benchmark.title}: {', '.join(benchmark.sources) or 'no source stated'}; licence: "

@@ -32,10 +32,9 @@ from fairstats.report.findings import (
     every,
     lower_for,
     ordinal,
-    prompted,
     unknown_in_practice,
 )
-from fairstats.report.notes import flag_notes, screening_of, submission_caveats, submissions_of
+from fairstats.report.notes import flag_notes, submission_caveats
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
 from fairstats.report.tables import texts_in
@@ -144,8 +143,8 @@ def _changed(answers: AnswerSet) -> str:
 
 
 def _findings(answers: AnswerSet) -> Findings:
-    named = prompted(answers.release, answers.benchmark.name)
-    return Findings(answers.alone, answers.release.alpha, (answers.model,), named)
+    alpha = answers.release.alpha
+    return Findings(answers.alone, alpha, (answers.model,), answers.prompted)
 
 
 def finding_in_numbers(answers: AnswerSet) -> str:
@@ -406,8 +405,8 @@ def _limits(own: AnswerSet) -> Iterator[str]:
         differ=different if own.kind.numeric else "are discordant",
         few=names_of(few, own) if few else "",
     )
-    yield from flag_notes(screening_of(release, board, model), release.overruled)
-    yield from submission_caveats(submissions_of(release, board, model))
+    yield from flag_notes(own.screening, release.overruled)
+    yield from submission_caveats(own.submissions)
     uneven = (
         f"Answers are missing more often for one group ({pair.title}: "
         f"{points(pair.value('missing_difference'))} points, {p_value(p)}, not adjusted)."

@@ -30,7 +30,6 @@ from fairstats.report.audit.sentences import (
     tested,
 )
 from fairstats.report.charts.rows import show_chart
-from fairstats.report.findings import prompted
 from fairstats.report.model.page import answered, snapshots_of
 from fairstats.report.notes import has_none
 from fairstats.report.page_output import (
@@ -158,8 +157,7 @@ def _rows(answers: AnswerSet) -> str:
     # Ranges of levels and scores count no pairs.
     counts = [int(n) for n in numbers if not math.isnan(n)]
     rows = f"{span(f'{min(counts):,}', f'{max(counts):,}')} pairs per row; " if counts else ""
-    named = prompted(answers.release, answers.benchmark.name)
-    return f"{answers.prompt} prompt; {rows}" if named else rows
+    return f"{answers.prompt} prompt; {rows}" if answers.prompted else rows
 
 
 def _baseline(answers: AnswerSet) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fairstats._lib.formatting import capital, counted, listed, number_word, quoted, uncapital
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
+from fairstats.counts.patterns import PAIR_COLUMNS
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT
 from fairstats.release.contents import Release
 from fairstats.report.changes.rows import Comparison, PairChange, changes_of, figures_of, gap_of
@@ -143,16 +144,10 @@ class _Gap(NamedTuple):
         return self.after == EQUIVALENT and self.moved > 0
 
 
-#: The columns that identify a gap.
-_GAP = [
-    "benchmark", "benchmark_version", "model", "strategy", "attribute", "group_a", "group_b",
-]  # fmt: skip
-
-
 def _gaps(compared: Sequence[Comparison], release: Release) -> list[_Gap]:
     kind, rows = compared[0].benchmark.kind, release.estimates
     rows = rows[rows["metric"].eq(kind.difference) & rows["verdict"].notna()]
-    verdicts = dict(zip(map(tuple, rows[_GAP].to_numpy()), rows["verdict"], strict=True))
+    verdicts = dict(zip(map(tuple, rows[[*PAIR_COLUMNS]].to_numpy()), rows["verdict"], strict=True))
     found = []
     for one, pair in changes_of(compared):
         before, after = (

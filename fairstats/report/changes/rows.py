@@ -15,11 +15,12 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import POOLED, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
-from fairstats.comparisons.change_verdicts import BETTER
+from fairstats.comparisons.change_verdicts import BETTER, PAIR
 from fairstats.release.contents import Release
 from fairstats.report.charts.rows import largest
 from fairstats.report.findings import prompted, set_label
 from fairstats.report.notes import flags_of
+from fairstats.report.tables import rows_with
 from fairstats.report.words import plain, signed_range
 
 #: The readers' names for the figures of a comparison of choices, and their meanings.
@@ -29,7 +30,6 @@ FIGURES = {
     "delta_ad": ("AD", "accuracy gap, points"),
 }
 _SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy", "release_old"]
-_PAIR = ["attribute", "group_a", "group_b"]
 _UNLIKE = "different questions"
 _ARROW = " → "
 # It is in the notes of clustered answers, and no reason for caution.
@@ -260,7 +260,7 @@ def comparison_of(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Com
 def _pair_changes(
     rows: pd.DataFrame, benchmark: Benchmark, alpha: float, alike: bool
 ) -> Iterable[PairChange]:
-    for pair, own in rows.groupby(_PAIR, sort=False):
+    for pair, own in rows.groupby([*PAIR], sort=False):
         name, first, second = map(str, pair)
         attribute = benchmark.attribute(name)
         groups = attribute.pair_label((first, second))
@@ -405,7 +405,7 @@ def set_changes(
     for row in answer_sets.to_dict("records"):
         key = tuple(row[name] for name in unit)
         benchmark = _declared(key[0], releases)
-        own = verdicts[(verdicts[unit] == list(key)).all(axis=1)]
+        own = rows_with(verdicts, unit, key)
         changed = tuple(verdict_text(one, benchmark) for one in own.to_dict("records"))
         counts = moved.xs(key, level=unit).to_dict() if key in moved.index.droplevel("why") else {}
         found.append(SetChange(row["model"], set_name(row, *releases), row, changed, counts))

@@ -21,6 +21,7 @@ from fairstats._lib.formatting import (
     number_word,
     quoted,
 )
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.kinds import CHOICE, DIFFERENCES
 from fairstats.comparisons.successors import FACTS
@@ -38,14 +39,12 @@ from fairstats.report.board.tables import shown_fact
 from fairstats.report.changed_items import bold_key, flip_table, flip_texts
 from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
-from fairstats.report.findings import findings, ordinal, pair_note, prompted
+from fairstats.report.findings import findings, ordinal, pair_note
 from fairstats.report.notes import (
     flag_notes,
     noise_line,
-    screening_of,
     selection_notes,
     submission_facts,
-    submissions_of,
 )
 from fairstats.report.page_output import (
     closed,
@@ -73,7 +72,7 @@ from fairstats.report.sections.section import (
 )
 from fairstats.report.sections.size import smallest_margin
 from fairstats.report.sensitivity import change_of, policy_table, robustness, with_missing
-from fairstats.report.tables import breakable, written_table
+from fairstats.report.tables import breakable, rows_with, written_table
 from fairstats.report.words import (
     NONE,
     UNKNOWN,
@@ -311,7 +310,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     figures, how = found.figures, own.benchmark.selected_on.get(own.model)
     if how is not None:
         figures = f"It took part in selecting the items: {how}. Its figures do not describe it."
-    sent = pd.concat([submissions_of(release, one.board, own.model) for one in sets])
+    sent = pd.concat([one.submissions for one in sets])
     whole = own.whole
     same = _known(own, whole.figure("cfr") if whole else UNKNOWN, "%")
     box = filled(
@@ -403,7 +402,7 @@ def _asked(release: Release, sets: list[AnswerSet]) -> Iterator[str]:
     """Yield the questions of screening, to which the leaderboard's mark refers."""
     for own in sets:
         of = f"{capital(own.label)}: " if len(sets) > 1 else ""
-        for note in flag_notes(screening_of(release, own.board, own.model), release.overruled):
+        for note in flag_notes(own.screening, release.overruled):
             yield of + note
 
 
@@ -419,7 +418,7 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
         prompts = f" ({listed(one.prompt for one in of)} prompt{'s' * (len(of) > 1)})"
         lines.append(
             f"{of[0].benchmark.title}, {of[0].version}: {answered(of[0], own)}"
-            f"{prompts if prompted(of[0].release, of[0].benchmark.name) else ''}, "
+            f"{prompts if of[0].prompted else ''}, "
             f"{f'{missing:,}' if missing else 'none'} missing{missing_reasons(own)}"
         )
     return lines
@@ -445,8 +444,7 @@ def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
 
 def history_charts(own: AnswerSet, rows: pd.DataFrame, *, name: str) -> list[Chart]:
     """Draw each pair's difference in every release with the answer set; `rows` of `history_of`."""
-    unit = [own.board.version, own.board.strategy]
-    rows = rows[(rows[["benchmark_version", "strategy"]] == unit).all(axis=1)]
+    rows = rows_with(rows, UNIT_COLUMNS, own.unit)
     figures = {
         pair: {
             row["release"]: figure_of(own.kind, row) for row in pair.rows(rows).to_dict("records")

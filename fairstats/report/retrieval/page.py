@@ -25,6 +25,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.installation import resource
 from fairstats._lib.safe_names import slug
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import read_strategy, strategy_label
 from fairstats.benchmarks.declaration import PLAIN, POOLED, Benchmark
 from fairstats.release.contents import Release
@@ -56,7 +57,7 @@ from fairstats.retrieval.effects import ALL, WRONG_B
 
 Row = Mapping[Any, Any]
 
-_KEYS = ["benchmark", "benchmark_version", "model", "strategy"]
+_KEYS = [*UNIT_COLUMNS]
 _LISTS = ["benchmark", "benchmark_version", "retriever", "top_k"]
 _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, RULE, DIM)
 

@@ -39,6 +39,7 @@ from fairstats.answers.files import MEASURES_SUFFIX, answer_files, read_parquet
 from fairstats.benchmarks.benchmark_files import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import read_vignettes
+from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.estimates.same_variants import SAME
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.tables import write_table
@@ -281,7 +282,7 @@ def show_items(release: Release, benchmark: Benchmark) -> None:
     for version, of_version in own.groupby("benchmark_version", sort=True):
         label = benchmark.versions.get(str(version), str(version))
         named = f" ({label})" if own["benchmark_version"].nunique() > 1 else ""
-        groups = of_version.groupby(["attribute", "group_a", "group_b"], sort=False)
+        groups = of_version.groupby([*PAIR], sort=False)
         pairs = [rows for _, rows in groups]
         notes = [_of_tests(rows, release.alpha) for rows in pairs]
         # What is true of all pairs is said once; a number of items is that of one pair.
