@@ -542,8 +542,7 @@ class Findings:
     @property
     def _largest_p(self) -> str:
         rows = self._rows(self.kind.test)
-        p = rows.loc[is_primary_test(rows), "p_adjusted"].max()
-        return p_value(p).replace("=", "≤") if p >= 0.001 else p_value(p)
+        return p_value(rows.loc[is_primary_test(rows), "p_adjusted"].max()).replace("=", "≤")
 
     @property
     def sure(self) -> list[tuple[str, str]]:
@@ -581,7 +580,7 @@ class Findings:
                 self._say(
                     "sure",
                     case,
-                    of=_of(int(own.sum()), n, noun(self.kind), self._whose),
+                    of=some_are(int(own.sum()), n, noun(self.kind), self._whose),
                     a_disparity="a disparity" if own.sum() == 1 else "disparities",
                     each="the" if n == 1 else "every",
                     p=p,
@@ -677,7 +676,7 @@ def every(n: int) -> str:
     return "both" if n == 2 else f"all {number_word(n)}"
 
 
-def _of(count: int, whole: int, gap: str, whose: str = "") -> str:
+def some_are(count: int, whole: int, gap: str, whose: str = "") -> str:
     """Return the subject of a sentence about some of the gaps, with its verb."""
     if count == whole:
         subjects = {1: f"The {gap}{whose} is", 2: f"Both {gap}s{whose} are"}

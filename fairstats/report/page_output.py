@@ -218,10 +218,16 @@ def show_markdown(text: str) -> None:
     display(Markdown(text))
 
 
+def read_first(text: str) -> str:
+    """Return what readers should know before the figures, as Markdown; empty if nothing is."""
+    text = escape_markdown(text.strip())
+    return f"::: note\n**Read this first.** {text}\n:::" if text else ""
+
+
 def show_text(text: str) -> None:
     """Show text as it is, e.g. what a cell printed."""
     if text.strip():
-        show_markdown(_fence(text.rstrip()))
+        show_markdown(_fenced(text.rstrip()))
 
 
 def show_html(markup: str) -> None:
@@ -244,7 +250,9 @@ def show_table(
 
     `download` is the release's table with these figures; its files are named below this one.
     """
-    markup = slim(re.sub(r"<style>.*?</style>", "", _markup(table), flags=re.DOTALL))
+    # Without this, Quarto would take the table apart and drop what it does not know.
+    whole = table.tab_options(quarto_disable_processing=True).as_raw_html()
+    markup = slim(re.sub(r"<style>.*?</style>", "", whole, flags=re.DOTALL))
     opening = re.search(r"<table[^>]*>", markup)
     assert opening is not None
     at = opening.end()
@@ -305,11 +313,6 @@ def slim(markup: str) -> str:
     ).replace(' class=""', "")
 
 
-def _markup(table: GT) -> str:
-    # Without this, Quarto would take the table apart and drop what it does not know.
-    return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
-
-
 def typst_block(markup: str) -> str:
     """Return a raw typst block, in pandoc's Markdown, with the same content as an HTML table."""
     # pandoc reads the alignment of a cell from its style, great_tables gives it by class.
@@ -333,16 +336,11 @@ def _needed(columns: re.Match[str]) -> str:
     return f"columns: {columns[0].count('%')}"
 
 
-def _fenced(text: str, kind: str) -> str:
-    """Return a raw block of Markdown."""
-    return _fence(text, f"{{={kind}}}")
-
-
-def _fence(text: str, kind: str = "") -> str:
-    """Return a block of Markdown in a fence that its content cannot close."""
+def _fenced(text: str, format: str = "") -> str:
+    """Return a block of Markdown that its content cannot close: of code, or raw for a format."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(4, longest + 1)
-    return f"{fence}{kind}\n{text}\n{fence}"
+    return f"{fence}{f'{{={format}}}' if format else ''}\n{text}\n{fence}"
 
 
 def show_plot(plot: ggplot, *, name: str, alt: str, width: float, height: float) -> None:

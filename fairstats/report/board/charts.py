@@ -31,7 +31,7 @@ from fairstats.report.charts.marks import (
     words,
 )
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
-from fairstats.report.findings import board_label, pair_note
+from fairstats.report.findings import board_label, pair_note, some_are
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, RULE, output_format, page_root
 from fairstats.report.tables import texts_in
 from fairstats.report.words import (
@@ -519,12 +519,11 @@ def counted_verdicts(figures: BoardFigures) -> str:
     if not counts:
         return ""
     gap, models, pairs = noun(kind), len(figures.sets), len(figures.panels)
-    every = {1: f"The {gap} is", 2: f"Both {gap}s are"}.get(n, f"All {n} {gap}s are")
+    every = some_are(n, n, gap)
     if n == models * pairs and min(models, pairs) > 1:
         every = f"All {n} {gap}s ({models} models × {pairs} pairs) are"
     if counts[DISPARITY] == n:
-        p = figures.largest_p
-        largest = p_value(p).replace("=", "≤") if p >= 0.001 else p_value(p)
+        largest = p_value(figures.largest_p).replace("=", "≤")
         a = "a disparity" if n == 1 else "disparities"
         return f"{every} {a} (adjusted {named_test(kind)} {largest})."
     if n in counts.values():

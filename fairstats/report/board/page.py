@@ -50,6 +50,7 @@ from fairstats.report.page_output import (
     on_one_page,
     output_format,
     page_root,
+    read_first,
     show_html,
     show_markdown,
     show_table,
@@ -126,13 +127,12 @@ def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
     entry = "{}\n:   {}\n" if output_format() == "html" else "- **{}.** {}"
     known = [*found.sure, *([] if benchmark.slanted else [("Not known", _not_shown(benchmark))])]
     sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in known)
-    title = "" if titled else f"## {escape_markdown(found.headline)}\n\n"
-    text = escape_markdown(benchmark.read_first.strip())
-    note = f"::: note\n**Read this first.** {text}\n:::\n\n" if text else ""
+    title = "" if titled else f"## {escape_markdown(found.headline)}"
+    lede = f"::: lede\n{escape_markdown(found.figures)}\n:::"
+    finding = "\n\n".join(filter(None, (title, read_first(benchmark.read_first), lede)))
     show_markdown(
         f"::: kicker\n{escape_markdown(kicker)}\n:::\n\n"
-        f":::: top\n::: finding\n{title}{note}"
-        f"::: lede\n{escape_markdown(found.figures)}\n:::\n:::\n\n"
+        f":::: top\n::: finding\n{finding}\n:::\n\n"
         f"::: sure\n**How sure are we?**\n\n{sure}\n:::\n::::"
     )
 

@@ -43,6 +43,7 @@ from fairstats.report.page_output import (
     filled,
     output_format,
     prose,
+    read_first,
     show_html,
     show_markdown,
     show_table,
@@ -226,8 +227,8 @@ def _show_comparisons(release: Release, kind: str) -> None:
         benchmark = of_benchmark[0].benchmark
         if len(found) > 1:
             show_markdown(f"## {escape_markdown(benchmark.title)}")
-        if warning := escape_markdown(benchmark.read_first.strip()):
-            show_markdown(f"::: note\n**Read this first.** {warning}\n:::")
+        if note := read_first(benchmark.read_first):
+            show_markdown(note)
         for reference in dict.fromkeys(one.reference for one in of_benchmark):
             _show([one for one in of_benchmark if one.reference == reference], release, number)
             number += 1

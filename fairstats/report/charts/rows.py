@@ -234,7 +234,7 @@ def _name_lines(row: Row) -> list[tuple[str, float]]:
     """Return the lines of a row's name, note and reason with the size of their letters."""
     named = [(line, 12.0) for line in wrap(row.label, _LONGEST_NAME, max_lines=2, placeholder="…")]
     small = (
-        _cut(row.note, _LONGEST_NOTE),
+        cut(row.note, _LONGEST_NOTE),
         *wrap(row.reason, _LONGEST_NOTE, max_lines=2, placeholder="…"),
     )
     return [*named, *((line, 9.5) for line in small if line)]
@@ -248,7 +248,8 @@ def _wrapped(text: str, width: float = 0) -> list[str]:
     return lines
 
 
-def _cut(text: str, longest: int = _LONGEST_NAME) -> str:
+def cut(text: str, longest: int) -> str:
+    """Return a text, shortened to so many characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

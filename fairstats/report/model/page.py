@@ -52,6 +52,7 @@ from fairstats.report.page_output import (
     enclosed,
     filled,
     page_root,
+    read_first,
     show_html,
     show_markdown,
     show_table,
@@ -303,10 +304,6 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     """Show the finding of a model's first answer set, and its key figures."""
     own = sets[0]
     found = findings(own.alone, release)
-    note = ""
-    if own.benchmark.read_first:
-        text = escape_markdown(own.benchmark.read_first.strip())
-        note = f"\n\n::: note\n**Read this first.** {text}\n:::"
     figures, how = found.figures, own.benchmark.selected_on.get(own.model)
     if how is not None:
         figures = f"It took part in selecting the items: {how}. Its figures do not describe it."
@@ -327,7 +324,8 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     show_markdown(
         f":::: top\n::::: finding\n{title}\n\n"
         f"::: headline\n{escape_markdown(found.headline)}.\n:::\n\n"
-        f"::: lede\n{escape_markdown(figures)}\n:::{note}\n:::::\n\n{facts}\n::::"
+        f"::: lede\n{escape_markdown(figures)}\n:::\n\n"
+        f"{read_first(own.benchmark.read_first)}\n:::::\n\n{facts}\n::::"
     )
 
 

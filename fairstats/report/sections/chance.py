@@ -10,7 +10,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.charts.marks import Axis, two_bars, words
-from fairstats.report.charts.rows import Cell, Chart
+from fairstats.report.charts.rows import Cell, Chart, cut
 from fairstats.report.notes import noise_line
 from fairstats.report.sections.section import (
     CANNOT,
@@ -19,7 +19,6 @@ from fairstats.report.sections.section import (
     Section,
     Shown,
     by_pair,
-    cut,
     pair_chart,
     pair_table,
     reasons,

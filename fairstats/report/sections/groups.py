@@ -11,7 +11,7 @@ from fairstats._lib.formatting import capital, level, listed, number_word
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.charts.marks import Axis, interval, tick, two_bars
-from fairstats.report.charts.rows import Cell, Chart, Row
+from fairstats.report.charts.rows import Cell, Chart, Row, cut
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import (
     MOST_NAMES,
@@ -20,7 +20,6 @@ from fairstats.report.sections.section import (
     Section,
     above,
     axis_of,
-    cut,
     pair_chart,
     set_chart,
     sure,
@@ -29,6 +28,8 @@ from fairstats.report.sections.section import (
 from fairstats.report.tables import labels_of
 from fairstats.report.words import UNKNOWN, Figure, heading, option_label
 
+# Characters of a group's name that fit next to a mark.
+_LONGEST = 22
 # Tied groups are named up to this number.
 _MOST_TIED = 3
 
@@ -133,7 +134,7 @@ def chart(own: AnswerSet, name: str) -> Chart:
         places = ((ACCENT_B, "57%", "84%"), (ACCENT_A, "43%", "16%"))
         for term, figure, (colour, y, beside) in zip(pair.terms, pair.rates, places, strict=True):
             marks += interval(axis, *figure.all, colour=colour, y=y)
-            marks += above(axis, figure.middle, f"{cut(term)} {figure.label}", beside)
+            marks += above(axis, figure.middle, f"{cut(term, _LONGEST)} {figure.label}", beside)
             said.append(f"{term} {figure.written(unit)}")
         if neutral.known:
             said.append(f"neutral text {neutral.written(unit)}")

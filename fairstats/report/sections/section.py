@@ -177,7 +177,6 @@ def sure(own: AnswerSet) -> str:
     return "lines: ranges" if own.ranged else f"lines: {level(own.release.alpha)} intervals"
 
 
-_LONGEST = 22
 _Case = TypeVar("_Case")
 
 
@@ -226,8 +225,3 @@ def above(axis: Axis, value: float, text: str, y: str) -> str:
     share = (value - axis.low) / (axis.high - axis.low)
     anchor = "start" if share < 0.15 else "end" if share > 0.85 else "middle"
     return words(axis, value, text, anchor=anchor, shift=0, y=y)
-
-
-def cut(label: str, longest: int = _LONGEST) -> str:
-    """Return a group's name, shortened to fit next to a mark."""
-    return label if len(label) <= longest else f"{label[: longest - 1]}…"
