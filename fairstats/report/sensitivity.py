@@ -23,8 +23,8 @@ from fairstats.inference.verdict import INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.findings import prompted
-from fairstats.report.page_output import filled, output_format
-from fairstats.report.tables import MARKS, breakable, two_lines, written_table
+from fairstats.report.page_output import filled
+from fairstats.report.tables import MARKS, breakable, in_cell, two_lines, written_table
 from fairstats.report.words import signed_range, test_name
 
 #: The treatment of a missing answer by each policy, in a few words.
@@ -227,8 +227,7 @@ def _policy_cells(rows: pd.DataFrame, kind: Kind) -> dict[str, Markup]:
         if row["published"] and row["attribute"] != BASELINE:
             note, verdict = "published:", _verdict(row["verdict"])
         shown = {"strong": figure, "limits": limits, "note": note, "verdict": verdict}
-        label = policy if output_format() == "html" else ""
-        cells[policy] = filled("choice_cell", label=label, **shown)
+        cells[policy] = filled("choice_cell", label=in_cell(policy), **shown)
     return cells
 
 

@@ -163,6 +163,11 @@ def small_cell(text: str) -> Markup:
     return filled("small_cell", text=text)
 
 
+def in_cell(label: str) -> str:
+    """Return the heading of a column to repeat in its cells, where a narrow screen shows none."""
+    return label if output_format() == "html" else ""
+
+
 def prose_cell(text: str) -> Markup:
     """Write a cell of prose, which wraps; other cells do not."""
     return filled("prose_cell", text=text)

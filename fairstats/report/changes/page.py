@@ -48,7 +48,7 @@ from fairstats.report.page_output import (
     show_markdown,
     show_table,
 )
-from fairstats.report.tables import labels_of, two_lines, written_table
+from fairstats.report.tables import in_cell, labels_of, two_lines, written_table
 from fairstats.report.words import meaning, p_cell, scaled, words_of
 
 #: The colours of changes that are better, worse or unclear.
@@ -183,7 +183,7 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> Mapping[str, str]:
         estimate, _, limits = change_text(figures, written_as(metric, pair.kind)).partition(" (")
         row[metric] = filled(
             "change_cell",
-            label=_in_cell(label),
+            label=in_cell(label),
             estimate=estimate,
             limits=limits,
             strong=pair.significant(metric),
@@ -196,18 +196,13 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> Mapping[str, str]:
     if one.alike:
         verdict, mark, reason = pair.verdict, _MARKS[pair.verdict], pair.reason
         row["verdict_p"] = _p(pair.gap["p_pair_adjusted"])
-    label = _in_cell("Verdict")
+    label = in_cell("Verdict")
     cell = filled("change_verdict", label=label, mark=mark, verdict=verdict, reason=reason)
     return row | {"verdict": cell}
 
 
 def _p(p: float) -> str:
-    return filled("labelled_cell", label=_in_cell(_P), text=p_cell(p), note="")
-
-
-def _in_cell(label: str) -> str:
-    """Return the column's name to repeat in a cell, for screens too narrow for columns."""
-    return label if output_format() == "html" else ""
+    return filled("labelled_cell", label=in_cell(_P), text=p_cell(p), note="")
 
 
 def show_versions(release: Release) -> None:

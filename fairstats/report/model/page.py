@@ -85,6 +85,7 @@ from fairstats.report.words import (
     gap_name,
     noun,
     option_noun,
+    test_name,
     unsigned,
     words_of,
 )
@@ -478,8 +479,8 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
     if own.ranged:
         limits = "In brackets: the range over all possible missing answers."
     else:
-        test = "McNemar’s" if own.kind.test == "mcnemar" else "The sign-flip"
-        limits = f"{level(release.alpha)} intervals in brackets. {test} test is the mid-p one."
+        test = capital(test_name(own.kind))
+        limits = f"{level(release.alpha)} intervals in brackets. {test} is the mid-p one."
     size = "AD: absolute accuracy difference. " if own.kind == CHOICE else ""
     text = f"{capital(own.label)}. {limits} {size}CFR: share of pairs with the same answer."
     if own.whole and own.whole.of_both_answers:

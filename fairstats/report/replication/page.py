@@ -15,15 +15,8 @@ from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
 from fairstats.replication.replicate import DIFFERS, NO_ANSWERS, SAME
-from fairstats.report.page_output import (
-    closed,
-    filled,
-    output_format,
-    prose,
-    show_markdown,
-    show_table,
-)
-from fairstats.report.tables import labels_of, sentence, two_lines, written_table
+from fairstats.report.page_output import closed, filled, prose, show_markdown, show_table
+from fairstats.report.tables import in_cell, labels_of, sentence, two_lines, written_table
 
 Labels = Mapping[str, str]
 
@@ -205,9 +198,7 @@ def _of_row(column: str, text: object, note: object = "") -> Markup | str:
 
 
 def _in_cell(part: str, column: str) -> str:
-    """Return a column's name, which cells of HTML repeat: a narrow screen shows no heading."""
-    labels = labels_of("replication")[part]
-    return labels.get(column, column) if output_format() == "html" else ""
+    return in_cell(labels_of("replication")[part].get(column, column))
 
 
 def conclusions(table: pd.DataFrame, labels: Labels) -> str:
