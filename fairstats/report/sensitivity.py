@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-from great_tables import GT
+from great_tables import GT, html
 from great_tables._text import BaseText
 from markupsafe import Markup
 
@@ -24,7 +24,7 @@ from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, Pair
 from fairstats.report.findings import prompted
 from fairstats.report.page_output import filled
-from fairstats.report.tables import MARKS, breakable, in_cell, two_lines, written_table
+from fairstats.report.tables import MARKS, breakable, in_cell, written_table
 from fairstats.report.words import signed_range, test_name
 
 #: The treatment of a missing answer by each policy, in a few words.
@@ -153,7 +153,7 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     as_ = worst.pop() if len(worst) == 1 else "the worst answer"
     notes = POLICY_NOTES | {"incorrect": f"missing is {as_}"}
     labels: dict[str, str | BaseText] = {
-        policy: two_lines(policy, notes[policy]) for policy in MISSING_POLICIES
+        policy: html(f"{policy}<br><small>{notes[policy]}</small>") for policy in MISSING_POLICIES
     }
     return _table(rows, release, _policy_cells, labels, name=name)
 
