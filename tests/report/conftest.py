@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 
 from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish
 from fairstats.release.tables import TABLES
@@ -93,6 +94,20 @@ def pages(release: Published) -> dict[str, str]:
 @pytest.fixture
 def small_answers(tmp_path: Path) -> Path:
     return write_answers(answers_of_models(("Model-1",)), tmp_path / "answers.parquet")
+
+
+@pytest.fixture(scope="session")
+def one_pair(benchmark_file) -> Callable[[int], Benchmark]:
+    """Return a benchmark with this many items ("i00" and so on), and White and Black as its
+    pair."""
+
+    def declare(items: int) -> Benchmark:
+        keys = "".join(f"i{n:02},{'ABC'[n % 3]}\n" for n in range(items))
+        pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
+        race = f'[attributes.race]\nlabel = "Race"\n{pair}'
+        return load_benchmark(benchmark_file(f"item_id,answer_key\n{keys}", race=race))
+
+    return declare
 
 
 @pytest.fixture(scope="session")

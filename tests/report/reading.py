@@ -6,6 +6,7 @@ Line ends and the width of spaces differ between formats, and do not matter.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,10 +15,18 @@ import pytest
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.release.contents import Release
+from fairstats.report.page_output import collected
 
 #: The marks before each verdict.
 MARKS = {"disparity": "▲", "equivalent": "●", "inconclusive": "○"}
 _NO_WORDS = ("script", "style", "svg", "title")
+
+
+def shown(show: Callable[..., None], *arguments: object) -> str:
+    """Return the Markdown that a part of a page shows."""
+    with collected() as parts:
+        show(*arguments)
+    return "\n".join(parts)
 
 
 def squeezed(text: str) -> str:

@@ -93,13 +93,10 @@ def test_the_message_sums_up_the_verdicts(release, race, sex, ses, message):
     assert found["color"] == colours.get(message.partition(":")[0], DIM).removeprefix("#")
 
 
-def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, benchmark_file, all_right):
-    pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
-    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
-    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Race"\n{pair}')
-    benchmark = load_benchmark(file)
+def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, one_pair, all_right):
+    benchmark = one_pair(120)
     right = all_right(benchmark)
-    refused = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(40)])
+    refused = right["group"].eq("black") & right["item_id"].isin([f"i{n:02}" for n in range(40)])
     models = {
         "fair": right,
         "refuses": right.assign(

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.board.charts import counted_verdicts, measures_of
 from fairstats.report.board.figures import BoardFigures
@@ -21,14 +20,9 @@ OTHER = {"A": "B", "B": "C", "C": "A"}
 
 
 @pytest.fixture(scope="module")
-def release(benchmark_file, all_right, tmp_path_factory) -> Release:
+def release(one_pair, all_right, tmp_path_factory) -> Release:
     """Four models with 60 items, of which one guesses, and one with answers to two items."""
-    keys = "item_id,answer_key\n" + "".join(f"i{n:02},{'ABC'[n % 3]}\n" for n in range(60))
-    race = (
-        '[attributes.race]\nlabel = "Race"\n'
-        'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
-    )
-    benchmark = load_benchmark(benchmark_file(keys=keys, race=race))
+    benchmark = one_pair(60)
     right = all_right(benchmark)
     wrong, black = right["answer_key"].map(OTHER), right["group"].eq("black")
     tables = [right.assign(model="guesses", answer="A")]

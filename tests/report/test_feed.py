@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.feed import FEED, FeedEntry, atom_feed, release_entry
 
 from .conftest import answers_of_models
@@ -115,13 +114,10 @@ def test_an_entry_of_a_release_counts_its_verdicts(tmp_path):
     assert entry.id in atom_feed([entry])
 
 
-def test_entry_counts_withheld_verdicts_separately(tmp_path, benchmark_file, all_right):
-    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
-    pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
-    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Race"\n{pair}')
-    benchmark = load_benchmark(file)
+def test_entry_counts_withheld_verdicts_separately(tmp_path, one_pair, all_right):
+    benchmark = one_pair(120)
     right = all_right(benchmark)
-    gone = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(40)])
+    gone = right["group"].eq("black") & right["item_id"].isin([f"i{n:02}" for n in range(40)])
     answer, status = right["answer"].mask(gone), right["status"].mask(gone, "refused")
     refusing = right.assign(model="refuses", answer=answer, status=status)
     made = undrawn(pd.concat([right, refusing]), tmp_path, benchmarks=[benchmark])

@@ -101,21 +101,19 @@ def test_boards_with_the_same_version_title_are_told_apart(release):
 def test_board_of_each_kind(name, release, drawn, snapshot):
     alone = Release(release.path)
     alone.__dict__["boards"] = [board_of(release, name)]
-    assert said(drawn(show_leaderboard, alone)) == snapshot
+    text = said(drawn(show_leaderboard, alone))
+    assert text == snapshot
+    # It states what its figures do not show.
+    unknown = text.partition("Not known")[2]
+    assert "would be treated differently" in unknown
+    assert ("have no key" in unknown) == (name in KEYLESS)
 
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_model_page_of_each_kind(name, release, drawn, snapshot):
-    assert said(drawn(show_model, release, release.slugs[f"model-{name}"])) == snapshot
-
-
-@pytest.mark.parametrize("name", DECLARED)
-def test_board_states_what_its_figures_do_not_show(name, release, drawn):
-    alone = Release(release.path)
-    alone.__dict__["boards"] = [board_of(release, name)]
-    sure = said(drawn(show_leaderboard, alone)).partition("Not known")[2]
-    assert "would be treated differently" in sure
-    assert ("have no key" in sure) == (name in KEYLESS)
+    text = said(drawn(show_model, release, release.slugs[f"model-{name}"]))
+    assert text == snapshot
+    assert ("Which errors does it make for each group?" in text) == (name in KEYED)
 
 
 def test_limits_of_a_rank_are_stated_once(release):
@@ -184,12 +182,6 @@ def test_pages_without_a_key_say_nothing_of_right_answers(tmp_path_factory):
         if "urgency" in page.name:
             # Only shares have points.
             assert not re.search(r"(?<!percentage )\bpoints\b", words)
-
-
-@pytest.mark.parametrize("name", KEYED)
-def test_errors_against_the_key_are_a_question(name, release, drawn):
-    page = drawn(show_model, release, release.slugs[f"model-{name}"])
-    assert "Which errors does it make for each group?" in page
 
 
 def test_figures_of_controls_are_in_no_panel(release):

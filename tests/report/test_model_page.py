@@ -675,8 +675,6 @@ def test_changed_declaration_is_given_as_the_reason(tmp_path, demo, drawn):
     file.write_text(
         text.replace('missing = "available"', 'missing = "incorrect"'), encoding="utf-8"
     )
-    from fairstats.benchmarks.loading import load_benchmark
-
     answers = answers_of_models(("One",)).assign(benchmark="mine")
     first = tmp_path / "first.toml"
     first.write_text(text, encoding="utf-8")
@@ -688,16 +686,11 @@ def test_changed_declaration_is_given_as_the_reason(tmp_path, demo, drawn):
     assert squeezed(f"{len(moved)} (different benchmark file)") in words
 
 
-def test_changed_verdict_has_its_new_reason(tmp_path, drawn, benchmark_file, all_right):
-    from fairstats.benchmarks.loading import load_benchmark
-
-    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
-    pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
-    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Race"\n{pair}')
-    given = {"benchmarks": [load_benchmark(file)]}
+def test_changed_verdict_has_its_new_reason(tmp_path, drawn, one_pair, all_right):
+    given = {"benchmarks": [one_pair(120)]}
     right = all_right(given["benchmarks"][0])
     undrawn(right, tmp_path, release="1", **given)
-    gone = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(40)])
+    gone = right["group"].eq("black") & right["item_id"].isin([f"i{n:02}" for n in range(40)])
     answer, status = right["answer"].mask(gone), right["status"].mask(gone, "refused")
     made = undrawn(right.assign(answer=answer, status=status), tmp_path, release="2", **given)
     (row,) = made.table("verdict_changes").to_dict("records")

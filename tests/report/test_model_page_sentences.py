@@ -347,11 +347,6 @@ def test_verdict_on_the_average_counts_too_as_the_page_shows_it(given, release):
     assert answer.text.startswith(f"Average: {EQUIVALENT} instead of {shown} with the exact test.")
 
 
-def test_other_test_is_named_in_a_sentence(given, release):
-    own = given(**verdict(OPEN), of=sensitivity(release, exact=SHOWN))
-    assert f"Race: {SHOWN} instead of {OPEN} with the exact test." in other_choices(own).text
-
-
 # Letters
 
 

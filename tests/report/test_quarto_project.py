@@ -184,11 +184,6 @@ def test_links_to_pages_lead_there_from_every_folder(project):
     assert 'href="../../reports/data.html"' in drawn(project, "reports/models/a.qmd")
 
 
-def test_a_page_begins_with_the_document_type_that_quarto_keeps(project):
-    # Quarto drops it in lower case; browsers then draw the page in quirks mode.
-    assert drawn(project).startswith("<!DOCTYPE html>\n")
-
-
 def test_highlighted_code_can_be_typeset(tmp_path):
     # Quarto 1.9 and newer let pandoc highlight code in typst.
     source = tmp_path / "page.typ"

@@ -12,7 +12,6 @@ import pytest
 from fairstats._lib.formatting import escape_markdown, level, percent
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS, Words
-from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.feed import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
@@ -23,9 +22,10 @@ from fairstats.report.board.page import _key, show_leaderboard, why_unranked
 from fairstats.report.board.tables import difference_matrix, matrix_caption, overview_table
 from fairstats.report.board.terms import terms
 from fairstats.report.findings import findings
-from fairstats.report.page_output import collected, drawing
+from fairstats.report.page_output import drawing
 from fairstats.report.words import counted_items
 
+from .reading import shown
 from .undrawn import undrawn
 
 OTHER = {"A": "B", "B": "C", "C": "A"}
@@ -33,13 +33,8 @@ HOSTILE = "<b>x</b>"
 
 
 @pytest.fixture(scope="module")
-def benchmark(benchmark_file) -> Benchmark:
-    keys = "item_id,answer_key\n" + "".join(f"i{n:02},{'ABC'[n % 3]}\n" for n in range(60))
-    race = (
-        '[attributes.race]\nlabel = "Race"\n'
-        'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
-    )
-    return load_benchmark(benchmark_file(keys=keys, race=race))
+def benchmark(one_pair) -> Benchmark:
+    return one_pair(60)
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +106,14 @@ def test_paper_has_the_first_and_the_last_models_of_a_long_board(ranked, monkeyp
     figures = BoardFigures(ranked.boards[0], ranked)
     everyone = [own.model for own in figures.sets]
     assert everyone[2:] == ["unfair", "guesses"]
-    shown = {}
+    found = {}
     for format in ("html", "typst"):
         with drawing(ranked.path, format):
             table = overview_table(figures, name="board").as_raw_html()
-            with collected() as parts:
-                show_leaderboard(ranked)
-        text = "\n".join(parts)
-        shown[format] = [len(rows_of(table)), "The site has all 4" in text, "Discordant" in text]
+            text = shown(show_leaderboard, ranked)
+        found[format] = [len(rows_of(table)), "The site has all 4" in text, "Discordant" in text]
     # On paper, the tables of single attributes are left out.
-    assert shown == {"html": [3, False, True], "typst": [2, True, False]}
+    assert found == {"html": [3, False, True], "typst": [2, True, False]}
 
 
 def sure(release: Release) -> list[tuple[str, str]]:
@@ -224,9 +217,8 @@ def test_clusters_are_named_and_counted_wherever_items_are(ranked, benchmark):
     other = Release(ranked.path)
     vars(other)["benchmarks"] = {"three": declared}
     vars(other)["estimates"] = ranked.estimates.assign(n_units=12)
-    with drawing(ranked.path, "html"), collected() as parts:
-        show_leaderboard(other)
-    assert " · 60 vignettes of 12 wards · " in "\n".join(parts)
+    with drawing(ranked.path, "html"):
+        assert " · 60 vignettes of 12 wards · " in shown(show_leaderboard, other)
 
 
 def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):
@@ -295,7 +287,3 @@ def test_reason_is_on_the_badge_and_in_the_audit_report(ranked):
     assert "not ranked" not in badge(ranked, "fair")["message"]
     assert "“guesses” has no rank (accuracy" in "\n".join(limitations(ranked, "guesses"))
     assert "no rank" not in "\n".join(limitations(ranked, "fair"))
-
-
-def test_reading_notes_explain_ranks(ranked):
-    assert "counts against the model" in terms(ranked)["Rank"]

@@ -22,7 +22,6 @@ from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.ratings.table import check_ratings
 from fairstats.report.audit import sections as audit_sections
 from fairstats.report.audit.document import AuditReport
-from fairstats.report.page_output import collected
 from fairstats.report.ratings.figures import (
     agreement_table,
     in_words,
@@ -40,7 +39,7 @@ from fairstats.report.ratings.page import (
 from tests.drawn_ratings import drawn_ratings, fewer
 
 from .conftest import HOSTILE, answers_of_models
-from .reading import region_names
+from .reading import region_names, shown
 from .undrawn import contents, undrawn
 
 MODEL = HOSTILE[0]
@@ -59,12 +58,6 @@ def release(ratings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rated")
     path = write_ratings(ratings, folder / "r.ratings.parquet")
     return undrawn(answers_of_models((MODEL,)), folder, ratings=path, every=True)
-
-
-def shown(show, *arguments) -> str:
-    with collected() as parts:
-        show(*arguments)
-    return "\n".join(parts)
 
 
 @pytest.fixture(scope="module")
@@ -190,10 +183,9 @@ def test_own_rubric_of_comparisons_states_which_model_it_prefers(tmp_path, monke
     ratings = check_ratings(pd.DataFrame(rows), rubrics=[rubric])
     said = "referred, as declared in turned.toml: answer 1 if “Answer 1” or answer 2 if “Answer 2”"
     monkeypatch.setattr("fairstats.report.ratings.page._show_preferences", lambda rated: None)
-    with collected() as parts:
-        show_figures(RatedTexts(SimpleNamespace(), "b", rubric))
+    page = shown(show_figures, RatedTexts(SimpleNamespace(), "b", rubric))
     text = escape_markdown(f"P{said} for “Which answer contains more bias?”, Inaccuracy")
-    assert text in "".join(parts)
+    assert text in page
     assert not built_in.direction
     write_ratings(ratings, tmp_path / "r.ratings.parquet", rubrics=[rubric])
     options = ["ratings", "preferences", str(tmp_path), "--rubric-file", str(rubric.path)]

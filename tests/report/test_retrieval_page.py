@@ -10,7 +10,6 @@ import pytest
 from fairstats._lib.formatting import percent_range, points
 from fairstats._lib.installation import resource
 from fairstats.benchmarks.declaration import POOLED
-from fairstats.report.page_output import collected
 from fairstats.report.retrieval.page import (
     answer_sets,
     printed_scores,
@@ -21,7 +20,7 @@ from tests.make_answers import make_answers
 from tests.retrieval_tables import drawn_lists, retrievals_of
 
 from .conftest import HOSTILE
-from .reading import region_names
+from .reading import region_names, shown
 from .undrawn import contents, undrawn
 
 MODEL = HOSTILE[0]
@@ -46,13 +45,7 @@ def retrieved(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(retrieved):
-    return shown(retrieved)
-
-
-def shown(release) -> str:
-    with collected() as parts:
-        show_retrieval(release)
-    return "\n".join(parts)
+    return shown(show_retrieval, retrieved)
 
 
 def row_with(page: str, *texts: str) -> str:
@@ -107,7 +100,7 @@ def test_votes_are_shown_with_the_number_left_open(retrieved, page):
 def test_answers_without_their_retrievals_are_not_called_unretrieved(tmp_path, demo):
     answers = make_answers(0.6, strategies=["plain+bm25@5"])
     release = undrawn(answers, tmp_path, without_retrievals=True, every=True)
-    assert "no record of the snippets" in " ".join(shown(release).split())
+    assert "no record of the snippets" in " ".join(shown(show_retrieval, release).split())
     assert "Retrieval" in contents(release)
 
 
@@ -154,7 +147,8 @@ def test_retrieval_page_needs_retrievals(retrieved, page, tmp_path, demo):
 def test_under_bounds_a_figure_is_its_range(tmp_path, demo):
     answers = make_answers(0.6, strategies=["plain+bm25@5"], missing=0.05)
     retrievals = retrievals_of(drawn_lists(demo, depth=5))
-    page = shown(undrawn(answers, tmp_path, retrievals=retrievals, every=True, missing="bounds"))
+    made = undrawn(answers, tmp_path, retrievals=retrievals, every=True, missing="bounds")
+    page = shown(show_retrieval, made)
     assert "<small>range " in row_with(page, ">plain, bm25, k = 5<")
     assert not re.search(r"\bnan\b", page)
 

@@ -18,12 +18,11 @@ from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.release.contents import Release
-from fairstats.report.page_output import collected
 from fairstats.report.tables import labels_of
 from fairstats.report.vignettes.page import _selection, report_vignettes, show_vignettes
 
 from .conftest import HOSTILE, answers_of_models
-from .reading import region_names
+from .reading import region_names, shown
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +111,7 @@ def test_tables_of_two_benchmarks_have_different_names(audit, tmp_path):
         table_path=Release(tmp_path).table_path,
         table=lambda name: both,
     )
-    with collected() as parts:
-        show_vignettes(release)
-    names = region_names("\n".join(parts))
+    names = region_names(shown(show_vignettes, release))
     assert len(names) > 8
     assert len(set(names)) == len(names)
     assert not any("95%" in name for name in names)
@@ -130,9 +127,7 @@ def test_keys_alone_are_not_called_duplicates(audit, tmp_path):
         table_path=Release(tmp_path).table_path,
         table=lambda name: keys,
     )
-    with collected() as parts:
-        show_vignettes(release)
-    text = "\n".join(parts)
+    text = shown(show_vignettes, release)
     assert "Are keys wrong?" in text
     assert "duplicate" not in text
 
