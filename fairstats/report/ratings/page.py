@@ -159,7 +159,7 @@ class RatedTexts:
 def show_ratings(release: Release) -> None:
     """Show the release's ratings by benchmark and rubric."""
     for rated, ratings in sorted(
-        _rated(release), key=lambda g: (g[0].benchmark, _COMPARED.index(g[0].rubric.compares))
+        ratings_of(release), key=lambda g: (g[0].benchmark, _COMPARED.index(g[0].rubric.compares))
     ):
         sentences = escape_markdown(
             " ".join([*bias_reported(rated), who_judged(ratings, rated.rubric)])
@@ -411,13 +411,8 @@ def report_ratings(
     return target
 
 
-def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]]:
-    """Return ratings of the model's answers and its benchmarks' texts, by benchmark and rubric."""
-    return [(rated.rubric, ratings) for rated, ratings in _rated(release, model)]
-
-
-def _rated(release: Release, model: str | None = None) -> list[tuple[RatedTexts, pd.DataFrame]]:
-    """Return the ratings by benchmark and rubric: all, or those that are about a model."""
+def ratings_of(release: Release, model: str | None = None) -> list[tuple[RatedTexts, pd.DataFrame]]:
+    """Return the ratings by benchmark and rubric: all, or those of a model's answers and texts."""
     ratings = release.ratings
     if model is not None:
         of_model = ratings[["model", "model_2"]].eq(model).any(axis=1)
@@ -431,12 +426,14 @@ def _rated(release: Release, model: str | None = None) -> list[tuple[RatedTexts,
 
 def rating_headline(release: Release, model: str) -> str:
     """State how often people report bias in the model's answers; empty without ratings."""
-    return " ".join(text for rated, _ in _rated(release, model) for text in bias_reported(rated))
+    return " ".join(
+        text for rated, _ in ratings_of(release, model) for text in bias_reported(rated)
+    )
 
 
 def rating_scope(release: Release, model: str) -> Iterator[str]:
     """State what was judged, and by whom, with one sentence per benchmark and rubric."""
-    for rated, ratings in _rated(release, model):
+    for rated, ratings in ratings_of(release, model):
         rubric, whose = rated.rubric, "of the benchmark, no model's answers"
         if rubric.compares == "models":
             whose = f"with {quoted(model)}"
@@ -455,7 +452,7 @@ def rating_limitations(release: Release, model: str) -> Iterator[str]:
 
 def rating_methods(release: Release, model: str) -> Iterator[str]:
     """State the methods behind the figures of ratings, as the tables name them."""
-    found = _rated(release, model)
+    found = ratings_of(release, model)
     methods = {m for rated, _ in found for m in rated.rows("bias_rates")["crossed_method"].dropna()}
     if methods:
         yield _sentence("methods", methods=", ".join(sorted(methods)))
@@ -472,7 +469,7 @@ def rating_provenance(release: Release, model: str) -> Iterator[str]:
 
 def show_rated(release: Release, model: str) -> None:
     """Show raters' reports on the model's open answers, or on the benchmark's texts."""
-    found = _rated(release, model)
+    found = ratings_of(release, model)
     if found:
         show_markdown(f"# {RATINGS}")
     for (rated, _), scope in zip(found, rating_scope(release, model), strict=True):
