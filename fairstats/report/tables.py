@@ -1,4 +1,4 @@
-"""Tables that several pages share: sources, and tables of written cells."""
+"""Tables of written cells, and the texts around them."""
 
 from __future__ import annotations
 
@@ -15,59 +15,13 @@ from great_tables import GT, html
 from great_tables._text import BaseText, Text
 from markupsafe import Markup, escape
 
-from fairstats._lib.formatting import capital, escape_html
-from fairstats.answers.strategies import strategy_label
+from fairstats._lib.formatting import escape_html
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.page_output import filled, output_format
-from fairstats.report.words import words_of
 
 #: Each verdict's mark. It is always next to the word, so no reader needs shape or colour.
 MARKS = {DISPARITY: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
-
-
-def sources_table(release: Release) -> GT:
-    """Count answers by model, snapshot, set of vignettes and prompt."""
-    nouns = _items_of(release)
-
-    rows = pd.DataFrame(
-        {
-            **entry,
-            "benchmark": (benchmark := release.benchmarks[entry["benchmark"]]).title,
-            "benchmark_version": benchmark.versions.get(
-                entry["benchmark_version"], entry["benchmark_version"]
-            ),
-            "strategy": strategy_label(entry["strategy"]),
-        }
-        for entry in release.manifest["answers"]
-    )
-    return (
-        GT(rows, id="sources")
-        .cols_label(
-            benchmark="Benchmark",
-            benchmark_version=as_label(capital(nouns)),
-            model="Model",
-            snapshot="Snapshot",
-            strategy="Prompt",
-            collector="Collector",
-            items="Items",
-            answers="Answers",
-            missing="Missing",
-        )
-        .sub_missing(missing_text="not known")
-        .fmt_integer(columns=["items", "answers", "missing"])
-    )
-
-
-def sources_caption(release: Release) -> str:
-    """Describe the table of sources."""
-    return f"Answers by model, set of {_items_of(release)} and prompt"
-
-
-def _items_of(release: Release) -> str:
-    """Return the noun of the release's items; the general one if benchmarks differ."""
-    nouns = {words_of(benchmark).items for benchmark in release.benchmarks.values()}
-    return nouns.pop() if len(nouns) == 1 else "vignettes" if "vignettes" in nouns else "items"
 
 
 @cache
@@ -158,19 +112,9 @@ def figure_cell(
     return filled("figure_cell", figure=form(value), of=of, below=lines, strong=strong)
 
 
-def small_cell(text: str) -> Markup:
-    """Write a cell of small text, e.g. why a figure is not known."""
-    return filled("small_cell", text=text)
-
-
 def in_cell(label: str) -> str:
     """Return the heading of a column to repeat in its cells, where a narrow screen shows none."""
     return label if output_format() == "html" else ""
-
-
-def prose_cell(text: str) -> Markup:
-    """Write a cell of prose, which wraps; other cells do not."""
-    return filled("prose_cell", text=text)
 
 
 def rows_with(
@@ -180,6 +124,11 @@ def rows_with(
     for column, value in zip(columns, values, strict=True):
         table = table[table[column] == value]
     return table
+
+
+def prose_cell(text: str) -> Markup:
+    """Write a cell of prose, which wraps; other cells do not."""
+    return filled("prose_cell", text=text)
 
 
 def files_of(release: Release, table: str) -> str | None:

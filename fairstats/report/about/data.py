@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
+from great_tables import GT
+
 from fairstats._lib.formatting import (
     MINUS,
+    capital,
     counted,
     escape_markdown,
     listed,
@@ -11,6 +15,7 @@ from fairstats._lib.formatting import (
     percent,
     quoted,
 )
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.authoring_summary import open_decisions
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Words
@@ -29,7 +34,7 @@ from fairstats.report.page_output import (
     show_table,
 )
 from fairstats.report.site_settings import settings_of
-from fairstats.report.tables import labels_of, sources_caption, sources_table
+from fairstats.report.tables import as_label, labels_of
 from fairstats.report.words import (
     counted_clusters,
     counted_items,
@@ -123,11 +128,46 @@ def show_sources(release: Release) -> None:
     if output_format() != "html" and sets > MOST_SHOWN:
         show_markdown(f"The Data page of the site lists all {sets} answer sets.")
         return
-    show_table(
-        sources_table(release),
-        caption=sources_caption(release),
-        css_class="sources",
+    nouns = _items_of(release)
+    caption = f"Answers by model, set of {nouns} and prompt"
+    show_table(_sources_table(release, nouns), caption=caption, css_class="sources")
+
+
+def _sources_table(release: Release, nouns: str) -> GT:
+    """Count answers by model, snapshot, set of vignettes and prompt."""
+    rows = pd.DataFrame(
+        {
+            **entry,
+            "benchmark": (benchmark := release.benchmarks[entry["benchmark"]]).title,
+            "benchmark_version": benchmark.versions.get(
+                entry["benchmark_version"], entry["benchmark_version"]
+            ),
+            "strategy": strategy_label(entry["strategy"]),
+        }
+        for entry in release.manifest["answers"]
     )
+    return (
+        GT(rows, id="sources")
+        .cols_label(
+            benchmark="Benchmark",
+            benchmark_version=as_label(capital(nouns)),
+            model="Model",
+            snapshot="Snapshot",
+            strategy="Prompt",
+            collector="Collector",
+            items="Items",
+            answers="Answers",
+            missing="Missing",
+        )
+        .sub_missing(missing_text="not known")
+        .fmt_integer(columns=["items", "answers", "missing"])
+    )
+
+
+def _items_of(release: Release) -> str:
+    """Return the noun of the release's items; the general one if benchmarks differ."""
+    nouns = {words_of(benchmark).items for benchmark in release.benchmarks.values()}
+    return nouns.pop() if len(nouns) == 1 else "vignettes" if "vignettes" in nouns else "items"
 
 
 def benchmark_card(benchmark: Benchmark, versions: int) -> str:

@@ -37,6 +37,7 @@ from fairstats.report.page_output import (
     NEUTRAL_DARK,
     RULE,
     closed,
+    filled,
     prose,
     show_markdown,
     show_plot,
@@ -50,7 +51,6 @@ from fairstats.report.tables import (
     labels_of,
     sentence,
     share,
-    small_cell,
     written_table,
 )
 from fairstats.retrieval.effects import ALL, WRONG_B
@@ -250,7 +250,7 @@ def _votes(row: Row) -> str:
 
 def _range(row: Row) -> str:
     limits = "–".join(points(row[name], signed=False) for name in ("ci_low", "ci_high"))
-    unknown = small_cell(f"range {limits}")
+    unknown = filled("small_cell", text=f"range {limits}")
     return figure_cell(row["estimate"], partial(points, signed=False), limits, unknown=unknown)
 
 
@@ -306,7 +306,7 @@ def effects_table(effects: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
 
 def _change(row: pd.Series) -> str:
     parts = (point_range(row["ci_low"], row["ci_high"]), p_value(row["p_value"]))
-    limits, unknown = ", ".join(filter(None, parts)), small_cell(row["method_note"])
+    limits, unknown = ", ".join(filter(None, parts)), filled("small_cell", text=row["method_note"])
     return figure_cell(row["estimate"], points, of=limits, unknown=unknown)
 
 
