@@ -213,12 +213,9 @@ class AnswerSet:
     @cached_property
     def alone(self) -> Board:
         """Return the board without the other models."""
-        own = {
-            name: table[table["model"] == self.model]
-            for name in ("estimates", "ranks")
-            if (table := getattr(self.board, name)) is not None
-        }
-        return replace(self.board, **own)
+        ranks = self.board.ranks
+        own = ranks[ranks["model"] == self.model]
+        return replace(self.board, estimates=self.rows, ranks=own)
 
     @cached_property
     def rows(self) -> pd.DataFrame:

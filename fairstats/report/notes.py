@@ -81,8 +81,6 @@ def screening_summary(rows: pd.DataFrame) -> str:
     return text
 
 
-#: What a submitter without an interest in the result writes.
-_NONE = "none"
 _LABELS = {
     "submitter": "Sent by",
     "provider": "Run by",
@@ -115,7 +113,7 @@ def selection_notes(rows: pd.DataFrame) -> list[str]:
 
 def has_none(conflicts: str) -> bool:
     """Check whether a statement of conflicts of interest is "none"."""
-    return conflicts.strip(" .").casefold() == _NONE
+    return conflicts.strip(" .").casefold() == "none"
 
 
 def submission_caveats(rows: pd.DataFrame) -> list[str]:

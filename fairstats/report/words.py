@@ -63,11 +63,6 @@ def unit_noun(benchmark: Benchmark) -> str:
     return words.items if benchmark.cluster is None else words.clusters
 
 
-def where(benchmark: Benchmark) -> str:
-    """Return where the answers would matter: ``"in practice"``, or in the declared setting."""
-    return f"in {benchmark.words.setting or 'practice'}"
-
-
 def difference_name(kind: Kind) -> str:
     """Return what is judged: ``"accuracy difference"``, ``"level difference"``."""
     return kind.difference.replace("_", " ")

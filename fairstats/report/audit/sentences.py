@@ -42,7 +42,6 @@ from fairstats.report.words import (
     option_label,
     unit_noun,
     versions_of_an_item,
-    where,
     words_of,
 )
 
@@ -98,7 +97,7 @@ def _values(own: AnswerSet) -> dict[str, str]:
         "figure": own.kind.figure,
         "subjects": words.subjects,
         "source": words.source or "test material",
-        "where": where(benchmark),
+        "where": f"in {words.setting or 'practice'}",
         "slant": benchmark.swayed_by or "slanted text",
         "unknown": unknown_in_practice(benchmark),
     }

@@ -117,7 +117,12 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
         figures,
         panels,
         values,
-        labels=[(_last(figure), figure.label) for figure, shared in shown if not shared],
+        # A label is next to the last value that is drawn.
+        labels=[
+            (figure.estimate if math.isnan(figure.high) else figure.high, figure.label)
+            for figure, shared in shown
+            if not shared
+        ],
         band=measure.band,
         signed=measure.signed,
         unit="%" if measure.unit == "%" else "",
@@ -318,11 +323,6 @@ def _axes(
         )
         for panel in panels
     )
-
-
-def _last(figure: Figure) -> float:
-    """Return the value that a label is next to."""
-    return figure.estimate if math.isnan(figure.high) else figure.high
 
 
 def marks_of(figures: BoardFigures, model: str) -> str:
