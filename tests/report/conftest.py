@@ -18,9 +18,12 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.publishing.publish import Published, publish
+from fairstats.release.contents import Release
 from fairstats.release.tables import TABLES
 from fairstats.report.page_output import collected
 from fairstats.screening.screen import SCREENING_COLUMNS
+
+from .undrawn import undrawn, whole
 
 #: Names that an answer file may contain.
 HOSTILE = (
@@ -108,6 +111,25 @@ def one_pair(benchmark_file) -> Callable[[int], Benchmark]:
         return load_benchmark(benchmark_file(f"item_id,answer_key\n{keys}", race=race))
 
     return declare
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory) -> Release:
+    """Make a release with hostile names, model versions, two strategies, and an infinite odds
+    ratio."""
+    answers = whole(answers_of_models(("GPT-4.1", "GPT-5", *HOSTILE)))
+    wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
+    answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
+    aware = answers[answers["model"] == HOSTILE[0]].assign(strategy="aware")
+    folder, newer = tmp_path_factory.mktemp("hostile"), {"GPT-5": "GPT-4.1"}
+    return undrawn(pd.concat([answers, aware]), folder, successors=newer)
+
+
+@pytest.fixture(scope="session")
+def bounds(tmp_path_factory) -> Release:
+    """Make a release of ranges."""
+    answers, newer = answers_of_models(("GPT-4.1", "GPT-5")), {"GPT-5": "GPT-4.1"}
+    return undrawn(answers, tmp_path_factory.mktemp("bounds"), missing="bounds", successors=newer)
 
 
 @pytest.fixture(scope="session")

@@ -41,30 +41,12 @@ def folder(tmp_path_factory) -> Callable[[], Path]:
 
 
 @pytest.fixture(scope="module")
-def hostile(folder) -> Release:
-    """Make a release with hostile names, model versions, two strategies, and an infinite odds
-    ratio."""
-    answers = whole(answers_of_models(("GPT-4.1", "GPT-5", *HOSTILE)))
-    wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
-    answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
-    aware = answers[answers["model"] == HOSTILE[0]].assign(strategy="aware")
-    newer = {"GPT-5": "GPT-4.1"}
-    return undrawn(pd.concat([answers, aware]), folder(), successors=newer)
-
-
-@pytest.fixture(scope="module")
 def missing(folder) -> Release:
     """Make a release with missing answers, all of one group for one model, and no snapshots."""
     answers = answers_of_models(("One", "Two")).drop(columns="snapshot")
     gone = (answers["model"] == "Two") & (answers["group"] == "female")
     answers.loc[gone, ["answer", "status"]] = [None, "refused"]
     return undrawn(answers, folder())
-
-
-@pytest.fixture(scope="module")
-def bounds(folder) -> Release:
-    answers, newer = answers_of_models(("GPT-4.1", "GPT-5")), {"GPT-5": "GPT-4.1"}
-    return undrawn(answers, folder(), missing="bounds", successors=newer)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Mapping
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -43,6 +42,7 @@ from fairstats.report.render import PageError
 from fairstats.report.sections import size
 from fairstats.report.sensitivity import CHOICE_LABELS
 from tests.browsing import violations
+from tests.make_answers import make_answers
 
 from .conftest import HOSTILE
 from .reading import MARKS, Markup, figures, p_words, pdf_words, signed, squeezed
@@ -80,32 +80,21 @@ def answered(
 
     A wrong answer is `letter`, or the letter after the key if `letter` is the key.
     """
-    rows = []
-    for (place, (item, key)), (attribute, group) in product(
-        enumerate(benchmark.answer_keys.items()), benchmark.variants
-    ):
-        after = benchmark.options[(benchmark.options.index(key) + 1) % len(benchmark.options)]
-        other = letter if letter not in (None, key) else after
-        answer = other if place in (wrong or {}).get(group, ()) else key
-        missing = place in (lost or {}).get(group, ())
-        rows.append(
-            {
-                "benchmark": benchmark.name,
-                "benchmark_version": "1",
-                "model": model,
-                "strategy": "plain",
-                "item_id": item,
-                "attribute": attribute,
-                "group": group,
-                "sample": 0,
-                "answer": None if missing else answer,
-                "answer_key": key,
-                "status": "unparsed" if missing else "ok",
-                "snapshot": f"{model[:190]}-1",
-            }
-            | unit
-        )
-    return pd.DataFrame(rows).astype({"answer": "str"})
+    rows = make_answers(1, of=benchmark, models=[model])
+    places = {item: place for place, item in enumerate(benchmark.answer_keys)}
+    first, *later = benchmark.options
+    other = rows["answer_key"].map(dict(zip(benchmark.options, [*later, first], strict=True)))
+    if letter is not None:
+        other = other.where(rows["answer_key"] == letter, letter)
+
+    def among(chosen: Mapping[str, Collection[int]] | None) -> list[bool]:
+        variants = zip(rows["item_id"].map(places), rows["group"], strict=True)
+        return [place in (chosen or {}).get(group, ()) for place, group in variants]
+
+    gone = among(lost)
+    answer = rows["answer"].mask(among(wrong), other).mask(gone)
+    status = rows["status"].mask(gone, "unparsed")
+    return rows.assign(answer=answer, status=status, snapshot=f"{model[:190]}-1", **unit)
 
 
 @pytest.fixture(scope="module")

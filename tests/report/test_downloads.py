@@ -15,29 +15,10 @@ from fairstats._lib.table_text import json_text, records, table_csv, table_json
 from fairstats.exports.catalogues import citation_cff
 from fairstats.release.tables import write_table
 
-from .conftest import HOSTILE, answers_of_models
-from .undrawn import undrawn, whole
+from .undrawn import undrawn
 
 yaml = pytest.importorskip("yaml", reason="pyyaml reads the citation")
-NEWER = {"GPT-5": "GPT-4.1"}
 TABLES = ("estimates", "ranks", "comparisons")
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
-    """Make a release with hostile names, and two versions of one model."""
-    answers = whole(answers_of_models(("GPT-4.1", "GPT-5", *HOSTILE)))
-    # If every answer for the black group is wrong, the odds ratio is infinite.
-    wrong = (answers["model"] == "GPT-5") & (answers["group"] == "black")
-    answers.loc[wrong, "answer"] = answers.loc[wrong, "answer_key"].map(lambda k: "AB"[k == "A"])
-    return undrawn(answers, tmp_path_factory.mktemp("downloads"), successors=NEWER)
-
-
-@pytest.fixture(scope="module")
-def bounds(tmp_path_factory):
-    answers = answers_of_models(("GPT-4.1", "GPT-5"))
-    folder = tmp_path_factory.mktemp("bounds")
-    return undrawn(answers, folder, missing="bounds", successors=NEWER)
 
 
 def from_json(text: str, like: pd.DataFrame) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from fairstats.report.model.page import (
     history_of,
     show_model,
 )
+from tests.make_answers import make_answers
 
 from .changes import METRICS, words_of
 from .conftest import HOSTILE, answers_of_models
@@ -485,24 +486,10 @@ def test_the_first_changing_items_are_listed_and_all_are_a_link_away(
 ):
     keys = "item_id,answer_key\n" + "".join(f"i{n},A\n" for n in range(60))
     benchmark = load_benchmark(benchmark_file(keys=keys))
-    rows = [
-        {
-            "benchmark": "three",
-            "benchmark_version": "1",
-            "model": "One",
-            "strategy": "plain",
-            "item_id": item,
-            "attribute": attribute,
-            "group": group,
-            "sample": 0,
-            "answer": "B" if group == "black" and place < 50 else "A",
-            "answer_key": "A",
-            "status": "ok",
-        }
-        for place, item in enumerate(benchmark.answer_keys)
-        for attribute, group in benchmark.variants
-    ]
-    made = undrawn(pd.DataFrame(rows), tmp_path, benchmarks=[benchmark])
+    right = make_answers(1, of=benchmark, models=["One"])
+    changed = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(50)])
+    answers = right.assign(answer=right["answer"].mask(changed, "B"))
+    made = undrawn(answers, tmp_path, benchmarks=[benchmark])
     html = page(made)
     part = html[html.index("Which items change?") :]
     assert "50 of 60 items" in part
@@ -518,23 +505,9 @@ def test_page_has_no_words_of_another_benchmark(benchmark_file, tmp_path, page):
     groups = 'groups = { white = "Tall", black = "Small" }\npairs = [["white", "black"]]'
     file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Height"\n{groups}')
     benchmark = load_benchmark(file)
-    answers = pd.DataFrame(
-        {
-            "benchmark": "three",
-            "benchmark_version": "1",
-            "model": "One",
-            "strategy": "plain",
-            "item_id": item,
-            "attribute": "race",
-            "group": group,
-            "sample": 0,
-            "answer": "A" if group == "black" else key,
-            "answer_key": key,
-            "status": "ok",
-        }
-        for item, key in benchmark.answer_keys.items()
-        for group in ("white", "black")
-    )
+    right = make_answers(1, of=benchmark, models=["One"])
+    right = right[right["attribute"] == "race"]
+    answers = right.assign(answer=right["answer"].mask(right["group"] == "black", "A"))
     html = page(undrawn(answers, tmp_path, benchmarks=[benchmark]))
     text = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
     assert not re.search(r"privileged|race|FairMedQA|patient|income", text, flags=re.IGNORECASE)

@@ -30,6 +30,7 @@ from fairstats.report.replication.page import replication_table
 from fairstats.report.sections.given import table as missing_table
 from fairstats.report.sections.size import table as size_table
 from fairstats.report.sensitivity import choice_table, policy_table
+from tests.make_answers import make_answers
 
 from .undrawn import undrawn
 
@@ -51,28 +52,12 @@ def benchmark(benchmark_file) -> Benchmark:
 def release(benchmark, tmp_path_factory) -> Release:
     """Three models: a disparity and missing answers; a smaller gap; and no wrong answers."""
     wrong = {OLD: range(3, 28), NEW: range(3, 7), HOSTILE: ()}
-    rows = [
-        {
-            "benchmark": "three",
-            "benchmark_version": "1",
-            "model": model,
-            "strategy": "plain",
-            "item_id": item,
-            "attribute": attribute,
-            "group": group,
-            "sample": 0,
-            "answer": {"A": "B", "B": "C", "C": "A"}[key]
-            if group == "black" and place in wrong[model]
-            else key,
-            "answer_key": key,
-            "status": "ok",
-            "snapshot": f"{model}-1",
-        }
-        for model in wrong
-        for place, (item, key) in enumerate(benchmark.answer_keys.items())
-        for attribute, group in benchmark.variants
-    ]
-    answers = pd.DataFrame(rows)
+    answers = make_answers(1, of=benchmark, models=list(wrong))
+    own = answers[["model", "item_id", "group"]].itertuples(index=False)
+    chosen = [group == "black" and int(item[1:]) in wrong[model] for model, item, group in own]
+    other = answers["answer_key"].map({"A": "B", "B": "C", "C": "A"})
+    answers["answer"] = answers["answer"].mask(chosen, other)
+    answers["snapshot"] = answers["model"] + "-1"
     lost = (answers["model"] == OLD) & answers["item_id"].isin(["i50", "i51"])
     lost &= answers["group"] != "black"
     answers.loc[lost, ["answer", "status"]] = [None, "unparsed"]
