@@ -35,7 +35,7 @@ def shown(axis, value: float) -> float:
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize("values", [(0.31, 0.33), (41.2, 43.9), (-0.02, 0.04), (7.1, 22.4)])
 def test_axis_has_ticks_that_show_its_scale(values, signed):
-    ticks = axis_over(values, key="", label="", note="", signed=signed).ticks
+    ticks = axis_over(values, signed=signed).ticks
     assert 2 <= len(ticks) <= 6
     assert len({f"{tick:g}" for tick in ticks}) == len(ticks)
 
@@ -43,16 +43,16 @@ def test_axis_has_ticks_that_show_its_scale(values, signed):
 def test_axis_has_room_for_its_labels():
     labels = [(30.0, "+30.0"), (-14.1, "−14.1 to +11.8")]
     before = [(-20.0, "−20.0")]
-    axis = axis_over([-20, 30], key="", label="", note="", labels=labels, before=before, width=200)
+    axis = axis_over([-20, 30], labels=labels, before=before, width=200)
     assert all(shown(axis, value) + 100 * 6 * len(text) / 200 < 100 for value, text in labels)
     assert all(shown(axis, value) - 100 * 6 * len(text) / 200 > 0 for value, text in before)
     # Labels wider than the panel leave room for the marks.
-    axis = axis_over([-1, 1], key="", label="", note="", labels=[(1, 40 * "x")], width=100)
+    axis = axis_over([-1, 1], labels=[(1, 40 * "x")], width=100)
     assert shown(axis, 1) - shown(axis, -1) > 15
 
 
 def test_value_beyond_the_axis_is_an_arrow_with_its_figure():
-    axis = axis_over([0, 10], key="", label="", note="")
+    axis = axis_over([0, 10])
     inside = interval(axis, 5, 2, 9, label="+5.0")
     assert 'class="beyond"' not in inside
     beyond = interval(axis, 90, 60, 120, label="+90.0")
@@ -73,7 +73,7 @@ def test_names_of_several_lines_do_not_collide_on_paper():
         "another-model-with-a-long-name-it",
     ]
     rows = [Row(name, (Cell("", ""),), note="version", reason="not ranked: why") for name in names]
-    axis = axis_over([0, 1], key="", label="", note="")
+    axis = axis_over([0, 1])
     drawn = chart_svg(Chart("c", "", "Model", (axis,), tuple(rows)))
     lines = [
         (float(y), text) for y, text in re.findall(r'<text x="0" y="([\d.]+)"[^>]*>([^<]*)', drawn)

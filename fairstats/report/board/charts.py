@@ -292,27 +292,18 @@ def _axes(
     panels: Sequence[Panel],
     values: Iterable[float],
     *,
-    labels: Iterable[tuple[float, str]] = (),
-    before: Iterable[tuple[float, str]] = (),
     pooled: str = "",
     labelled: bool = True,
-    **options: object,
+    **options: Any,
 ) -> tuple[Axis, ...]:
-    """Make one axis per panel, all with the same limits; `pooled` names that of all pairs."""
+    """Make one axis per panel, all with the same limits; `pooled` names that of all pairs.
+
+    The other options are those of `axis_over`.
+    """
     paper = output_format() != "html"
     # Pixels of one of several panels, which a phone shows one at a time; paper has small letters.
     width = 520 / len(panels) if paper else 620 / max(len(panels), 4)
-    axis = axis_over(
-        values,
-        key="",
-        label="",
-        note="",
-        room=0.04,
-        labels=labels,
-        before=before,
-        width=width,
-        **options,  # type: ignore[arg-type]
-    )
+    axis = axis_over(values, room=0.04, width=width, **options)
     return tuple(
         replace(
             axis,

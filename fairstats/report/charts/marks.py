@@ -125,9 +125,9 @@ class Axis:
 def axis_over(
     values: Iterable[float],
     *,
-    key: str,
-    label: str,
-    note: str,
+    key: str = "",
+    label: str = "",
+    note: str = "",
     band: tuple[float, float] | None = None,
     room: float = 0.28,
     lead: float = 0.0,

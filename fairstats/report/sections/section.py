@@ -183,7 +183,7 @@ _Case = TypeVar("_Case")
 def axis_of(figures: Iterable[Figure], key: str, note: str, **options: Any) -> Axis:
     """Return an axis that fits figures; the options are those of `axis_over`."""
     ends = [end for figure in figures for end in figure.all]
-    return axis_over(ends, key=key, note=note, **{"label": "", "lead": 0.04, **options})
+    return axis_over(ends, key=key, note=note, **{"lead": 0.04} | options)
 
 
 def set_chart(
