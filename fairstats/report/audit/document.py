@@ -302,24 +302,22 @@ def report_model(
     chosen = open_release(release)
     name = model_of(chosen, model)
     given = facts if isinstance(facts, AuditFacts) else read_facts(facts) if facts else AuditFacts()
-    slug, signed = chosen.slugs[name], sign is not None
     benchmarks = {own.benchmark.name: own.benchmark for own in answer_sets(chosen, name)}
     if given.benchmark not in (None, *benchmarks):
         message = f"{name} has no answers to it in release {chosen.name}"
         remedy = f"one of: {', '.join(benchmarks)}"
         raise input_error("<facts>", message, remedy, column="benchmark", value=given.benchmark)
-    target = _target(out or f"{slug}-audit-{chosen.name.removeprefix('audit-')}", to)
-    options = {"SLUG": slug, "FACTS": given.encoded}
-    options |= {"CROSSWALK": str(crosswalk), "SIGNED": str(signed)}
+    target = _target(out or f"{chosen.slugs[name]}-audit-{chosen.name.removeprefix('audit-')}", to)
+    origin = origin_of(chosen, name, crosswalk=crosswalk, signed=sign is not None, facts=given)
     draw_report(
         chosen,
         "audit",
-        options,
+        {"ORIGIN": str(origin)},
         title=f"Audit of {quoted(name)}",
         to=to,
         target=target,
         headline=True,
-        keywords=str(origin_of(chosen, name, crosswalk=crosswalk, signed=signed, facts=given)),
+        keywords=str(origin),
         conditions=benchmark_conditions(benchmarks.values()),
         finish=sign or bytes,
     )

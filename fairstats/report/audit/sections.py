@@ -17,7 +17,7 @@ from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.answer_sets import AnswerSet, by_benchmark, missing_reasons
 from fairstats.report.audit.crosswalk import declarations, read_crosswalk
 from fairstats.report.audit.crosswalk import show_crosswalk as show_crosswalk
-from fairstats.report.audit.document import AuditReport, decoded_facts
+from fairstats.report.audit.document import AuditReport, read_origin
 from fairstats.report.audit.groups import show_groups as show_groups
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.audit.summary import bullets, method_name, show_summary, test_notes
@@ -49,12 +49,12 @@ OTHERS = "Other answers"
 GROUPS = "Groups"
 
 
-def audit_report(
-    release: Release, slug: str, facts: str, *, crosswalk: bool, signed: bool
-) -> AuditReport:
-    """Return the report of the model with this page address, with its encoded facts."""
-    model = next(name for name, own in release.slugs.items() if own == slug)
-    return AuditReport(release, model, decoded_facts(facts), crosswalk, signed)
+def audit_report(release: Release, keywords: str) -> AuditReport:
+    """Return the report that the keywords of a PDF name."""
+    origin = read_origin(keywords)
+    assert origin is not None
+    model = next(name for name, own in release.slugs.items() if own == origin.model)
+    return AuditReport(release, model, origin.facts, origin.crosswalk, origin.signed)
 
 
 def show_first_page(report: AuditReport) -> None:
