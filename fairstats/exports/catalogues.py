@@ -17,13 +17,12 @@ from fairstats._lib.safe_names import WEB_ADDRESS, file_sha256
 from fairstats._lib.table_text import json_text, write_text, yaml_text
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.exports.export import Options
-from fairstats.release.contents import DOWNLOADS, Release
+from fairstats.release.contents import DOWNLOADS, INPUTS, Release
 from fairstats.release.tables import TABLES
 
 CROISSANT = "croissant.json"
 #: The author of a release that does not name one.
 PUBLISHER = "The publishers of this release"
-_INPUTS = ("answers", "retrievals", "ratings", "measures", "submissions")
 #: The names of the vocabulary that are written without its prefix.
 _TERMS = (
     "arrayShape",
@@ -122,7 +121,7 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
 def _published(release: Release) -> dict[str, dict[str, str]]:
     """Return the types of the columns of each table and input that has a row."""
     found = {}
-    for name in (*_INPUTS, *TABLES):
+    for name in (*INPUTS, *TABLES):
         if types := _types(_files(release, name)):
             found[name] = types
     return found

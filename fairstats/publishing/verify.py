@@ -24,7 +24,7 @@ from fairstats.publishing.publish import write_inputs
 from fairstats.publishing.remade_files import copy_problems, refuse_hidden_columns, table_problems
 from fairstats.publishing.site_folder import has_statements, site_problems
 from fairstats.ratings.table import check_ratings, no_ratings
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, releases_of
+from fairstats.release.contents import DOWNLOADS, INPUTS, MANIFEST, Release, releases_of
 from fairstats.release.manifest import (
     TAKE_AGAIN,
     chain_problems,
@@ -283,7 +283,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
         try:
             with temporary_folder("answers") as store, temporary_folder("verify") as again:
                 release = Release(path)
-                of = _inputs(release, manifest, store)
+                of = _inputs(release, store)
                 tables = tables_of(of)
                 # A copy, without what was counted for the tables.
                 of = replace(of)
@@ -299,7 +299,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
                     # Pages are drawn from the tables alone.
                     del of
                     give_memory_back()
-                    copies, notes = copy_problems(release, manifest, again, pages=pages)
+                    copies, notes = copy_problems(release, again, pages=pages)
                     problems += copies
         except InputError as error:
             problems += error.problems
@@ -352,24 +352,9 @@ def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]
             yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
 
-def _retrievals(release: Release) -> pd.DataFrame:
-    found, path = release.retrievals, str(release.table_path("retrievals"))
-    return check_retrievals(found, path=path) if len(found) else no_retrievals()
-
-
-def _ratings(release: Release) -> pd.DataFrame:
-    found, path = release.ratings, str(release.table_path("ratings"))
-    if found.empty:
-        return no_ratings()
-    return check_ratings(found, rubrics=release.rubrics, path=path)
-
-
-def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseInputs:
-    names = ("answers", "retrievals", "ratings", "measures", "submissions")
-    for path in (
-        *sorted(release.answers_folder.glob("*")),
-        *map(release.table_path, names),
-    ):
+def _inputs(release: Release, store: Path) -> ReleaseInputs:
+    paths = {name: release.table_path(name) for name in INPUTS}
+    for path in (*sorted(release.answers_folder.glob("*")), *paths.values()):
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
         if path.exists():
@@ -381,16 +366,20 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
         units = answers.units
     else:
         answers = units = read_answers(release.answers_path)
+    lists, judged = release.retrievals, release.ratings
     return ReleaseInputs(
         answers=answers,
-        retrievals=_retrievals(release),
-        ratings=_ratings(release),
-        measures=check_measures(release.measures, path=str(release.table_path("measures"))),
-        submissions=check_submissions(
-            release.submissions, units, path=str(release.table_path("submissions"))
-        ),
-        missing=manifest["arguments"]["missing"],
-        alpha=manifest["arguments"]["alpha"],
+        # The columns of an empty table are not checked, so it is replaced.
+        retrievals=check_retrievals(lists, path=str(paths["retrievals"]))
+        if len(lists)
+        else no_retrievals(),
+        ratings=check_ratings(judged, rubrics=release.rubrics, path=str(paths["ratings"]))
+        if len(judged)
+        else no_ratings(),
+        measures=check_measures(release.measures, path=str(paths["measures"])),
+        submissions=check_submissions(release.submissions, units, path=str(paths["submissions"])),
+        missing=release.manifest["arguments"]["missing"],
+        alpha=release.alpha,
         benchmarks=release.benchmarks,
         rubrics=release.rubrics,
         successors=release.successors,

@@ -31,6 +31,8 @@ from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.tables import no_measures
 
 DEFAULT_SITE = "site"
+#: The tables of a release's inputs.
+INPUTS = ("answers", "retrievals", "ratings", "measures", "submissions")
 #: Columns that name the earlier release of a comparison, and the hash of its manifest.
 EARLIER = ("release_old", "manifest_old")
 #: Bytes from which on a table is read again each time, to save memory.

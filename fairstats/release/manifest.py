@@ -22,6 +22,7 @@ from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.successors import ModelFacts
 from fairstats.release.contents import (
+    INPUTS,
     MANIFEST,
     RELEASES,
     Release,
@@ -157,14 +158,7 @@ def previous_release(release: Release) -> dict[str, str]:
 
 def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the manifest entries that are computed from a release's inputs and tables."""
-    whole: dict[str, pd.DataFrame | StoredAnswers] = {
-        "answers": of.answers,
-        "retrievals": of.retrievals,
-        "ratings": of.ratings,
-        "measures": of.measures,
-        "submissions": of.submissions,
-        **tables,
-    }
+    whole = {name: getattr(of, name) for name in INPUTS} | dict(tables)
     return {
         "rows": {name: len(table) for name, table in whole.items()},
         "answers": answer_summary(of.answers),
