@@ -61,13 +61,6 @@ class Board:
         """Return the names of the board's models, sorted."""
         return sorted(self.estimates["model"].unique())
 
-    def metric(self, name: str, *, test: str | None = None) -> pd.DataFrame:
-        """Return the rows of one metric (with this test prefix), indexed by model and attribute."""
-        rows = self.estimates[self.estimates["metric"] == name]
-        if test is not None:
-            rows = rows[rows["test"].str.startswith(test)]
-        return rows.set_index(["model", "attribute"])
-
     @property
     def ordered(self) -> list[str]:
         """Return the names of the board's models, best rank first; models without a rank last."""
