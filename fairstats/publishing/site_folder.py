@@ -31,6 +31,7 @@ from fairstats._lib.atomic_files import named_errors, unfinished_folder
 from fairstats._lib.formatting import escape_html
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import checked, read_text, refuse_links
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, releases_of
@@ -83,11 +84,6 @@ def assemble(site: Path) -> None:
             new.replace(place)
 
 
-def _is(path: Path | None, content: bytes) -> bool:
-    """Check whether a file has this content."""
-    return path is not None and path.stat().st_size == len(content) and path.read_bytes() == content
-
-
 def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     """Return every file made from the releases: its path below `site`, and its content."""
     releases = releases_of(site)
@@ -100,7 +96,7 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
         page = path.relative_to(newest.path).as_posix()
         up = "../" * (page.count("/") + 1)
         yield f"{LATEST}/{page}", _redirect(settings.title, newest, page, up).encode()
-    for path in _files(newest.path / API):
+    for path in filter(Path.is_file, sorted((newest.path / API).rglob("*"))):
         name = path.relative_to(newest.path / API).as_posix()
         yield f"{API}/{LATEST}/{name}", _for_api(path, name, newest)
     author = settings.publisher or settings.title
@@ -163,8 +159,9 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
         return 0, [*problems, *error.problems], notes
     for name, content in derived_files(site):
         made.add(name)
-        if name in files:
-            if not _is(files[name], content):
+        if (file := files.get(name)) is not None:
+            # It can have any size, so it is read only if it has that of the content.
+            if file.stat().st_size != len(content) or file.read_bytes() != content:
                 problems.append(Problem(str(site / name), "does not match the releases", remedy))
         elif str(site / name) not in named:
             problems.append(Problem(str(site / name), "is missing", remedy))
@@ -218,7 +215,7 @@ def _release_list(site: Path, releases: list[Release]) -> str:
         }
         for release in releases
     ]
-    return json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
+    return json_text(entries)
 
 
 def listed_releases(site: Path) -> list[str]:
@@ -229,10 +226,6 @@ def listed_releases(site: Path) -> list[str]:
         return [str(entry["release"]) for entry in entries]
     except (InputError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return []
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def has_statements(site: Path) -> bool:
