@@ -54,6 +54,7 @@ from fairstats.publishing.site_folder import (
     KEYS,
     SIGNATURES,
     STATEMENT_LIST,
+    Verification,
     witnesses,
 )
 
@@ -253,33 +254,13 @@ def write_list(site: Path) -> list[SignedStatement]:
     return statements
 
 
-@dataclass(frozen=True)
-class Signers:
-    """Hold who signed and who recomputed the present state of a site.
-
-    Attributes
-    ----------
-    signed_by : tuple of str
-        The ids of the trusted keys with a signature that counts.
-    recomputed_by : tuple of str
-        The ids of the keys with an attestation that counts; only trusted keys if there are any.
-    problems, notes : tuple
-        For the result of the verification.
-    """
-
-    signed_by: tuple[str, ...]
-    recomputed_by: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    notes: tuple[str, ...]
-
-
-def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
-    """Check the signatures and attestations of a site with the keys that its reader trusts.
+def check_signers(checked: Verification, trusted: Mapping[str, TrustedKey]) -> Verification:
+    """Check the signatures and attestations of a site, too, with the keys that its reader trusts.
 
     With `trusted` keys it is a problem if none of them signed the present state. Without any, the
     signatures are checked with the keys in the site, which shows only that the files match.
     """
-    keys = {keyid: one.key for keyid, one in trusted.items()}
+    site, keys = checked.path, {keyid: one.key for keyid, one in trusted.items()}
     state = state_of(site)
     statements, problems = read_statements(site, state, trusted=keys)
     problems += list_problems(site, statements)
@@ -297,11 +278,12 @@ def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
     if trusted and not accepted:
         problems += _unsigned(site, signatures, present, trusted)
     counted, note = _witnesses(statements, state.root, trusted)
-    return Signers(
-        tuple(sorted({one.key.id for one in accepted})),
-        tuple(counted),
-        tuple(problems),
-        (*notes, *note),
+    return replace(
+        checked,
+        problems=(*checked.problems, *problems),
+        notes=(*checked.notes, *notes, *note),
+        signed_by=tuple(sorted({one.key.id for one in accepted})),
+        recomputed_by=tuple(counted),
     )
 
 

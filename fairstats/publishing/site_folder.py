@@ -21,6 +21,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def assemble(site: Path) -> None:
     Everything is first made in a temporary folder, which needs the space. Then ``latest/`` and
     ``api/`` replace the old ones by being renamed. If the disk is full, the site stays as it was.
     """
-    if not site_problems(site, intact=True)[1]:
+    if not check_site(site, intact=True).problems:
         return
     with unfinished_folder(site / "site") as building:
         for name, content in derived_files(site):
@@ -129,19 +130,45 @@ def _redirect(title: str, newest: Release, page: str, up: str) -> str:
 """
 
 
-def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:
+@dataclass(frozen=True)
+class Verification:
+    """Hold the result of verifying one release, or the files around the releases of a site.
+
+    Attributes
+    ----------
+    path : Path
+        The release, or the site around the releases.
+    files : int
+        The number of files that were hashed.
+    rows : dict of str to int
+        The number of recomputed rows of each table; empty for a site.
+    problems : tuple of Problem
+        Every file that differs from the manifest, and the first figure of each table that differs
+        from the recomputed one. Also every file that the tables do not give or that could not be
+        verified. Empty if the release is valid.
+    notes : tuple of str
+        The checks that were left out; for a site, also who signed and recomputed it.
+    signed_by : tuple of str
+        For a site, the ids of the keys in `trust` that signed its present state; for the PDF of a
+        report, the sha256 of its signer's certificate if that is trusted.
+    recomputed_by : tuple of str
+        For a site, the ids of the keys that attest to have recomputed its present state. With
+        `trust`, only those of trusted keys. Publishers of the site do not count.
+    """
+
+    path: Path
+    files: int
+    rows: dict[str, int]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
+    signed_by: tuple[str, ...] = ()
+    recomputed_by: tuple[str, ...] = ()
+
+
+def check_site(site: Path, *, intact: bool) -> Verification:
     """Compare the files around the releases with those that the releases give.
 
     If the releases are not `intact`, no files are made from them.
-
-    Returns
-    -------
-    int
-        The number of files that were compared.
-    list of Problem
-        Files that differ, are missing, or are not part of the site.
-    list of str
-        The checks that were left out.
     """
     files, problems, foreign = _around(site)
     notes = [f"not checked: {', '.join(foreign)}"] if foreign else []
@@ -149,14 +176,15 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
         if path.name.startswith(".") or not is_release(path):
             problems.append(Problem(str(path), "is not part of the site", "remove it"))
     if not intact:
-        return 0, problems, [*notes, "not checked: files outside the releases"]
+        notes.append("not checked: files outside the releases")
+        return Verification(site, 0, {}, tuple(problems), tuple(notes))
     named = {problem.path for problem in problems}
     made = set()
     remedy = "publish again to rebuild it from the releases"
     try:
         count_witnesses(site, releases_of(site))
     except InputError as error:
-        return 0, [*problems, *error.problems], notes
+        return Verification(site, 0, {}, (*problems, *error.problems), tuple(notes))
     for name, content in derived_files(site):
         made.add(name)
         if (file := files.get(name)) is not None:
@@ -167,7 +195,7 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
             problems.append(Problem(str(site / name), "is missing", remedy))
     for name in sorted(set(files) - made):
         problems.append(Problem(str(site / name), "is not part of the site", "remove it"))
-    return len(made), problems, notes
+    return Verification(site, len(made), {}, tuple(problems), tuple(notes))
 
 
 def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:

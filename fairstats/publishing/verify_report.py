@@ -39,7 +39,8 @@ from fairstats.publishing.report_signature import (
     why_unfit,
     with_signature,
 )
-from fairstats.publishing.verify import Verification, site_releases, verify
+from fairstats.publishing.site_folder import Verification
+from fairstats.publishing.verify import site_releases, verify
 from fairstats.release.contents import MANIFEST
 from fairstats.release.manifest import read_manifest
 from fairstats.report.audit.document import Origin, read_origin, report_model
