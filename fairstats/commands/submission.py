@@ -144,31 +144,20 @@ def check(
     """
     from fairstats._lib.atomic_files import whole_file
     from fairstats._lib.table_text import write_text
-    from fairstats.publishing.board_repository import (
-        ACCEPTED,
-        accepted_names,
-        board_benchmarks,
-        present_answers,
-        submitters_of,
-    )
+    from fairstats.publishing.board_repository import board_arguments
     from fairstats.publishing.submission_check import check_submission
-    from fairstats.retrieval.retrievals_table import retrieval_files
 
     known = {one.name: one for one in load_given(benchmark)}
-    options: dict[str, Any] = {}
-    present = None
+    options: dict[str, Any] = {"benchmarks": known}
     if against:
         trusted = read_trusted(against)
-        present, known = trusted.answers, trusted.benchmarks | known
-        options = trusted.arguments
+        options = {"present": trusted.answers, "benchmarks": trusted.benchmarks | known}
+        options |= trusted.arguments
     if board is not None:
         if against:
             raise input_error("--board", "and --against exclude each other", "give one of them")
-        present, known = present_answers(board), board_benchmarks(board, known)
-        options["accepted"] = accepted_names(board)
-        options["submitters"] = submitters_of(board)
-        options["retrievals"] = retrieval_files(board / ACCEPTED)
-    found = [check_submission(one, present, benchmarks=known, **options) for one in folders]
+        options = board_arguments(board, known)
+    found = [check_submission(one, **options) for one in folders]
     texts = {
         "json": f"[{','.join(one.to_json() for one in found)}]\n",
         "md": "\n".join(one.to_markdown() for one in found),

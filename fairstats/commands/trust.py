@@ -22,7 +22,7 @@ from fairstats.commands._shared import (
 )
 
 if TYPE_CHECKING:
-    from fairstats.publishing.verify import Verification
+    from fairstats.publishing.site_folder import Verification
     from fairstats.replication.check_table import CheckedTable
 
 commands = typer.Typer()

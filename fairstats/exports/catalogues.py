@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,12 @@ from fairstats._lib.safe_names import WEB_ADDRESS, file_sha256
 from fairstats._lib.table_text import json_text, write_text, yaml_text
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.exports.export import Options
-from fairstats.release.contents import DOWNLOADS, Release
+from fairstats.release.contents import DOWNLOADS, INPUTS, Release
 from fairstats.release.tables import TABLES
 
 CROISSANT = "croissant.json"
 #: The author of a release that does not name one.
 PUBLISHER = "The publishers of this release"
-_INPUTS = ("answers", "retrievals", "ratings", "measures", "submissions")
 #: The names of the vocabulary that are written without its prefix.
 _TERMS = (
     "arrayShape",
@@ -122,7 +120,7 @@ def croissant(release: Release, url: str | None = None) -> dict[str, Any]:
 def _published(release: Release) -> dict[str, dict[str, str]]:
     """Return the types of the columns of each table and input that has a row."""
     found = {}
-    for name in (*_INPUTS, *TABLES):
+    for name in (*INPUTS, *TABLES):
         if types := _types(_files(release, name)):
             found[name] = types
     return found
@@ -162,10 +160,10 @@ def _responsible(release: Release) -> dict[str, Any]:
     missing, answers = (sum(entry[name] for entry in entries) for name in ("missing", "answers"))
     about = _about(release)
     found: dict[str, Any] = {
-        "dataCollection": f"{about.collected} The groups: {'; '.join(_groups(release))}.",
+        "dataCollection": f"{about['collected']} The groups: {'; '.join(_groups(release))}.",
         "dataCollectionType": ["Experiments"],
         "dataCollectionMissingData": (
-            f"{missing:,} of {answers:,} answers are missing: no {about.answer} in the reply, a "
+            f"{missing:,} of {answers:,} answers are missing: no {about['answer']} in the reply, a "
             "refusal or an error. They are kept, with their status."
         ),
         "dataCollectionRawData": "Replies of the models, in the column answer_raw if known.",
@@ -174,19 +172,19 @@ def _responsible(release: Release) -> dict[str, Any]:
             "match were refused. Answers were not changed, dropped or weighted in any other way."
         ],
         "dataUseCases": [
-            about.use,
+            about["use"],
             "To compare models, versions and prompts on the same items.",
-            about.no_use,
+            about["no_use"],
         ],
         "dataLimitations": [
             text for one in release.benchmarks.values() for text in (one.read_first, *one.notes)
         ],
         "dataSocialImpact": (
-            f"Differences here do not show how often a model treats two real {about.people} "
+            f"Differences here do not show how often a model treats two real {about['people']} "
             "differently. A model without a difference here may have one elsewhere."
         ),
         "personalSensitiveInformation": [
-            about.personal + (" Raters are named by pseudonyms." if len(release.ratings) else "")
+            about["personal"] + (" Raters are named by pseudonyms." if len(release.ratings) else "")
         ],
         "dataReleaseMaintenancePlan": (
             "A release never changes. Corrections are in later releases of the same site."
@@ -197,32 +195,22 @@ def _responsible(release: Release) -> dict[str, Any]:
     return {f"rai:{name}": value for name, value in found.items()}
 
 
-@dataclass(frozen=True)
-class _About:
-    """What was asked, in sentences that are true of all benchmarks of a release."""
-
-    collected: str
-    answer: str
-    use: str
-    no_use: str
-    people: str
-    personal: str
-
-
-def _about(release: Release) -> _About:
+def _about(release: Release) -> dict[str, str]:
+    """Return what was asked, in sentences that are true of all benchmarks of a release."""
     known = list(release.benchmarks.values())
     if all(one.kind.needs_key for one in known):
-        return _About(
-            "Language models answered multiple-choice questions. Each question was put in several "
-            "versions, which differ in one characteristic. The option letter was read from the "
-            "reply.",
-            "letter",
-            "To see how often a model's answer to a clinical question changes with a "
+        return {
+            "collected": "Language models answered multiple-choice questions. Each question was "
+            "put in several versions, which differ in one characteristic. The option letter was "
+            "read from the reply.",
+            "answer": "letter",
+            "use": "To see how often a model's answer to a clinical question changes with a "
             "characteristic that should not matter, and how accuracy differs between groups.",
-            "Not to approve a model for use with patients, or to certify that it is fair.",
-            "patients",
-            "None of real patients. The vignettes name groups of invented patients.",
-        )
+            "no_use": "Not to approve a model for use with patients, or to certify that it is "
+            "fair.",
+            "people": "patients",
+            "personal": "None of real patients. The vignettes name groups of invented patients.",
+        }
     items = "; ".join(
         f"{one.title}: the {one.words.items} are {one.words.source}"
         if one.words.source
@@ -231,16 +219,17 @@ def _about(release: Release) -> _About:
         for one in known
     )
     people = list(dict.fromkeys(one.words.subjects for one in known))
-    return _About(
-        "Language models gave decisions, levels, scores or choices. Each item was put in several "
-        "versions, which differ in one characteristic. The answer was read from the reply.",
-        "answer",
-        "To see how often a model's answer changes with a characteristic that should not matter, "
-        "and how far the answers for two groups differ.",
-        "Not to approve a model for a use, or to certify that it is fair.",
-        people[0] if len(people) == 1 else "persons",
-        f"{items}.",
-    )
+    return {
+        "collected": "Language models gave decisions, levels, scores or choices. Each item was put "
+        "in several versions, which differ in one characteristic. The answer was read from the "
+        "reply.",
+        "answer": "answer",
+        "use": "To see how often a model's answer changes with a characteristic that should not "
+        "matter, and how far the answers for two groups differ.",
+        "no_use": "Not to approve a model for a use, or to certify that it is fair.",
+        "people": people[0] if len(people) == 1 else "persons",
+        "personal": f"{items}.",
+    }
 
 
 def _distribution(release: Release, name: str, base: str) -> Iterator[dict[str, Any]]:

@@ -209,14 +209,7 @@ def accept_submission(
     target = board / ACCEPTED / folder.name
     if _is_accepted(folder, target):
         raise input_error(folder, f"is accepted already, as {target}", "remove this folder")
-    found = check_submission(
-        folder,
-        present_answers(board),
-        retrievals=retrieval_files(board / ACCEPTED),
-        benchmarks=board_benchmarks(board, benchmarks),
-        accepted=accepted_names(board),
-        submitters=submitters_of(board),
-    )
+    found = check_submission(folder, **board_arguments(board, benchmarks))
     submission = found.submission
     if found.problems or submission is None or found.preview is None:
         raise InputError(found.problems)
@@ -279,6 +272,19 @@ def _refuse_overruled(found: SubmissionCheck, overrule: str) -> None:
         raise wrong("overrule", "screening does not block this submission", "leave it out")
 
 
+def board_arguments(
+    board: Path, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> dict[str, Any]:
+    """Return the arguments of `check_submission` for a submission to a board."""
+    return {
+        "present": present_answers(board),
+        "benchmarks": board_benchmarks(board, benchmarks),
+        "accepted": [one.name for one in (board / ACCEPTED).glob("*")],
+        "submitters": submitters_of(board),
+        "retrievals": retrieval_files(board / ACCEPTED),
+    }
+
+
 def present_answers(board: Path) -> pd.DataFrame | None:
     """Return the accepted answers of a board; None if there are none."""
     accepted = board / ACCEPTED
@@ -286,11 +292,6 @@ def present_answers(board: Path) -> pd.DataFrame | None:
     if not any(n.lower().endswith(SUFFIXES) and not n.endswith(NO_ANSWERS) for n in names):
         return None
     return read_answers(accepted)
-
-
-def accepted_names(board: Path) -> list[str]:
-    """Return the names of the folders of a board's accepted answers."""
-    return [one.name for one in (board / ACCEPTED).glob("*")]
 
 
 def submitters_of(board: Path) -> dict[str, list[str]]:

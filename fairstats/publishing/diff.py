@@ -312,14 +312,10 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
             # That of the same p-value depends on the other tests, so also on other models.
             sides["of_family"] = ~sides.index.isin(parts[-1].index)
         parts.append(sides[~same])
-    moved = pd.concat(parts).merge(answer_sets[[*UNIT_COLUMNS, "change"]], on=list(UNIT_COLUMNS))
-    same_file = {
-        name: old.benchmarks[name].sha256 == new.benchmarks[name].sha256
-        for name in moved["benchmark"].unique()
-    }
-    unlike = ~moved["benchmark"].map(same_file).astype(bool)
+    facts = answer_sets[[*UNIT_COLUMNS, "change", "benchmark_changed"]]
+    moved = pd.concat(parts).merge(facts, on=list(UNIT_COLUMNS))
     of_family = moved["of_family"] & (old.alpha == new.alpha)
-    cases = [moved["change"] == "answers changed", unlike, of_family]
+    cases = [moved["change"] == "answers changed", moved["benchmark_changed"], of_family]
     why = np.select(cases, [ANSWERS, BENCHMARK, FAMILY], METHOD)
     moved = moved.assign(change=moved["new"] - moved["old"], why=why)
     return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)

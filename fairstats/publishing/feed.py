@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import pandas as pd
 
-from fairstats._lib.formatting import counted
+from fairstats._lib.formatting import counted, uncapital
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES
@@ -256,7 +256,7 @@ def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
         for attribute in benchmark.varied:
             of_it = rows[rows["attribute"] == attribute.name]
             if len(of_it):
-                label = _in_sentence(attribute.label)
+                label = uncapital(attribute.label)
                 told = f"{benchmark.title} {label}" if several else label
                 status = _status(of_it, benchmark, model)
                 kind = benchmark.kind
@@ -291,8 +291,3 @@ def status_of(verdict: object, reason: object) -> str:
         return _CAREFUL
     short = next(short for part, short in _REASONS.items() if part in reason)
     return f"{INCONCLUSIVE} ({short})"
-
-
-def _in_sentence(label: str) -> str:
-    """Return a label as written within a line: "Race" as "race", but "SES" unchanged."""
-    return label[:1].lower() + label[1:] if label[1:2].islower() else label

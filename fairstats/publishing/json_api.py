@@ -67,17 +67,15 @@ def write_api(release: Release, folder: Path) -> list[Path]:
         ``leaderboard.json``, ``models/<slug>.json``, ``badges/<slug>.json``, and the
         two schemas.
     """
-    board = leaderboard_document(release)
-    written = [write_text(json_text(board), folder / "leaderboard.json")]
-    for model, slug in release.slugs.items():
-        document = model_document(release, model)
-        written += [
-            write_text(json_text(document), folder / "models" / f"{slug}.json"),
-            write_text(json_text(badge(release, model)), folder / "badges" / f"{slug}.json"),
-        ]
-    for name, schema in schema_documents().items():
-        written.append(write_text(json_text(schema), folder / name))
-    return written
+
+    def documents() -> Iterator[tuple[str, Record]]:
+        yield "leaderboard.json", leaderboard_document(release)
+        for model, slug in release.slugs.items():
+            yield f"models/{slug}.json", model_document(release, model)
+            yield f"badges/{slug}.json", badge(release, model)
+        yield from schema_documents().items()
+
+    return [write_text(json_text(one), folder / name) for name, one in documents()]
 
 
 def leaderboard_document(release: Release) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from fairstats.publishing.site_folder import (
     locked,
 )
 from fairstats.ratings.rubrics import Rubrics, copy_rubrics
-from fairstats.release.contents import DOWNLOADS, RELEASES, Release, releases_of
+from fairstats.release.contents import DOWNLOADS, INPUTS, RELEASES, Release, releases_of
 from fairstats.release.manifest import (
     RELEASE_NAME,
     check_manifests,
@@ -392,7 +392,7 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
         write_parquet(of.answers, release.answers_path)
     else:
         shutil.copytree(of.answers.folder, release.answers_folder)
-    for name in ("retrievals", "ratings", "measures", "submissions"):
+    for name in INPUTS[1:]:
         write_parquet(getattr(of, name), release.table_path(name))
 
 

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -55,6 +54,7 @@ from fairstats.publishing.site_folder import (
     KEYS,
     SIGNATURES,
     STATEMENT_LIST,
+    Verification,
     witnesses,
 )
 
@@ -70,33 +70,16 @@ _REMOVE = "remove it"
 
 
 @dataclass(frozen=True)
-class SignedStatement:
+class SignedStatement(Statement):
     """Hold a statement with a correct signature, about releases that are in the site."""
 
     path: Path
     key: PublicKey
-    statement: Statement
-
-    @property
-    def kind(self) -> Kind:
-        """Return whether it is a publisher's signature or an attestation."""
-        return self.statement.kind
-
-    @property
-    def root(self) -> str:
-        """Return the sha256 of the newest manifest that it covers."""
-        return self.statement.root
-
-    @property
-    def created(self) -> datetime:
-        """Return when it was signed, as its signer states."""
-        return self.statement.created
 
     @property
     def name(self) -> str:
         """Return its place in a site's folder."""
-        folder, release = FOLDERS[self.kind], self.statement.release
-        return f"{folder}/{release}.{self.key.short}.json"
+        return f"{FOLDERS[self.kind]}/{self.release}.{self.key.short}.json"
 
 
 def read_statements(
@@ -131,12 +114,12 @@ def read_statements(
 def read_signed(path: AnyPath, keys: Mapping[str, PublicKey]) -> SignedStatement:
     """Read a signed statement, and check its signature with the key that it names."""
     key, payload = signed_payload(path, keys)
-    return SignedStatement(Path(path), key, read_statement(payload, path))
+    return SignedStatement(**vars(read_statement(payload, path)), path=Path(path), key=key)
 
 
 def _differences(one: SignedStatement, state: State, site: Path) -> list[Problem]:
     signer = f"key {one.key.short}"
-    return list(state_problems(one.statement, state, site, path=one.path, signer=signer))
+    return list(state_problems(one, state, site, path=one.path, signer=signer))
 
 
 def _refuse_place(one: SignedStatement, kind: Kind, path: Path) -> None:
@@ -145,7 +128,7 @@ def _refuse_place(one: SignedStatement, kind: Kind, path: Path) -> None:
         message = f"is not one of the {FOLDERS[kind]}, but of the {FOLDERS[one.kind]}"
         raise input_error(path, message, f"move it to {one.name}")
     if path.name != Path(one.name).name:
-        message = f"is about release {one.statement.release}, signed with key {one.key.short}"
+        message = f"is about release {one.release}, signed with key {one.key.short}"
         raise input_error(path, message, f"rename it to {Path(one.name).name}")
 
 
@@ -195,12 +178,12 @@ def entries_of(statements: Iterable[SignedStatement]) -> list[dict[str, Any]]:
         {
             "kind": one.kind,
             "path": one.name,
-            "release": one.statement.release,
+            "release": one.release,
             "root": one.root,
             "keyid": one.key.id,
             "created": one.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "properties": list(one.statement.properties),
-            "versions": one.statement.versions,
+            "properties": list(one.properties),
+            "versions": one.versions,
         }
         for one in statements
     ]
@@ -271,33 +254,13 @@ def write_list(site: Path) -> list[SignedStatement]:
     return statements
 
 
-@dataclass(frozen=True)
-class Signers:
-    """Hold who signed and who recomputed the present state of a site.
-
-    Attributes
-    ----------
-    signed_by : tuple of str
-        The ids of the trusted keys with a signature that counts.
-    recomputed_by : tuple of str
-        The ids of the keys with an attestation that counts; only trusted keys if there are any.
-    problems, notes : tuple
-        For the result of the verification.
-    """
-
-    signed_by: tuple[str, ...]
-    recomputed_by: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    notes: tuple[str, ...]
-
-
-def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
-    """Check the signatures and attestations of a site with the keys that its reader trusts.
+def check_signers(checked: Verification, trusted: Mapping[str, TrustedKey]) -> Verification:
+    """Check the signatures and attestations of a site, too, with the keys that its reader trusts.
 
     With `trusted` keys it is a problem if none of them signed the present state. Without any, the
     signatures are checked with the keys in the site, which shows only that the files match.
     """
-    keys = {keyid: one.key for keyid, one in trusted.items()}
+    site, keys = checked.path, {keyid: one.key for keyid, one in trusted.items()}
     state = state_of(site)
     statements, problems = read_statements(site, state, trusted=keys)
     problems += list_problems(site, statements)
@@ -315,11 +278,12 @@ def check_signers(site: Path, trusted: Mapping[str, TrustedKey]) -> Signers:
     if trusted and not accepted:
         problems += _unsigned(site, signatures, present, trusted)
     counted, note = _witnesses(statements, state.root, trusted)
-    return Signers(
-        tuple(sorted({one.key.id for one in accepted})),
-        tuple(counted),
-        tuple(problems),
-        (*notes, *note),
+    return replace(
+        checked,
+        problems=(*checked.problems, *problems),
+        notes=(*checked.notes, *notes, *note),
+        signed_by=tuple(sorted({one.key.id for one in accepted})),
+        recomputed_by=tuple(counted),
     )
 
 
@@ -345,7 +309,7 @@ def _unsigned(
         newest = signatures[-1]
         message = (
             f"was changed since it was signed: the last signature ({newest.path.name}) covers the "
-            f"releases up to {newest.statement.release}, but later ones are not signed"
+            f"releases up to {newest.release}, but later ones are not signed"
         )
         return [Problem(str(site), message, "ask the publisher to sign the newest release")]
     problems = []

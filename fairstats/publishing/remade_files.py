@@ -44,9 +44,7 @@ _REMEDY = (
 _ROUNDING = 1e-15
 
 
-def copy_problems(
-    release: Release, manifest: dict[str, Any], again: Path, *, pages: bool
-) -> tuple[list[Problem], list[str]]:
+def copy_problems(release: Release, again: Path, *, pages: bool) -> tuple[list[Problem], list[str]]:
     """Compare the files of a release with those that publishing makes from its tables.
 
     The release has correct hashes and recomputed tables. The folder `again` has the inputs of
@@ -59,13 +57,13 @@ def copy_problems(
     list of str
         The checks that were left out.
     """
-    problems = list(_earlier_problems(release, manifest))
+    problems = list(_earlier_problems(release))
     if problems:
         return problems, []
     said: list[str] = []
     for name in TABLES:
         write_table(release.table(name), again / DOWNLOADS, name)
-    problems += _write_changes(release, manifest, again)
+    problems += _write_changes(release, again)
     copy_benchmarks(release.benchmarks, again / "benchmarks")
     copy_rubrics(release.rubrics, again / "rubrics")
     write_documents(release, again)
@@ -76,13 +74,13 @@ def copy_problems(
         if own.files:
             names = ", ".join(own.files)
             said = [f"not checked: what the publisher states or hides in {names}"]
-    found, notes = _compare(release, manifest, again, None)
+    found, notes = _compare(release, again, None)
     problems += found
     if pages and not problems:
         # Quarto's pages are compared with Quarto's if it is installed.
-        quarto = manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
+        quarto = release.manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
         drawn_by = draw_pages(release, again, "quarto" if quarto else "builtin")
-        problems, notes = _compare(release, manifest, again, drawn_by)
+        problems, notes = _compare(release, again, drawn_by)
     return problems, [*notes, *said, *_declared_otherwise(release)]
 
 
@@ -96,12 +94,12 @@ def _declared_otherwise(release: Release) -> Iterator[str]:
             yield f"not checked: this version of fairstats declares benchmark {name} differently"
 
 
-def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Problem]:
+def _earlier_problems(release: Release) -> Iterator[Problem]:
     """Check the files of earlier releases, which the pages also read."""
     for earlier in release.earlier:
         yield from file_problems(earlier.path, read_manifest(earlier.path)["files"])
-    oldest = read_manifest(release.earlier[0].path) if release.earlier else manifest
-    previous = oldest.get("previous")
+    oldest = release.earlier[0] if release.earlier else release
+    previous = oldest.manifest.get("previous")
     if previous is not None:
         message = f"an earlier release, {previous['release']}, is missing"
         yield Problem(
@@ -111,9 +109,9 @@ def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Pr
         )
 
 
-def _write_changes(release: Release, manifest: dict[str, Any], again: Path) -> list[Problem]:
+def _write_changes(release: Release, again: Path) -> list[Problem]:
     """Make the tables of changes again, and compare their figures like those of other tables."""
-    if manifest.get("previous") is None:
+    if release.manifest.get("previous") is None:
         return []
     write_changes(release, again)
     problems: list[Problem] = []
@@ -127,14 +125,14 @@ def _write_changes(release: Release, manifest: dict[str, Any], again: Path) -> l
 
 
 def _compare(
-    release: Release, manifest: dict[str, Any], again: Path, drawn_by: str | None
+    release: Release, again: Path, drawn_by: str | None
 ) -> tuple[list[Problem], list[str]]:
     made = {p.relative_to(again).as_posix(): p for p in sorted(again.rglob("*")) if p.is_file()}
-    listed = set(manifest["files"])
+    listed = set(release.manifest["files"])
     undrawn = _page_names(release) & listed if drawn_by is None else set()
-    documents = _other_software(manifest, None)
-    tables = _other_software(manifest, None, ("pandas", "pyarrow"))
-    drawings = _other_software(manifest, drawn_by)
+    documents = _other_software(release, None)
+    tables = _other_software(release, None, ("pandas", "pyarrow"))
+    drawings = _other_software(release, drawn_by)
     problems, not_drawn_again, not_written_again = [], [], []
     for name in sorted(set(made) - listed):
         problems.append(Problem(str(release.path / name), "is missing", TAKE_AGAIN))
@@ -197,13 +195,14 @@ def _page_differences(path: Path, made: Path) -> list[str] | None:
 
 
 def _other_software(
-    manifest: dict[str, Any], drawn_by: str | None, libraries: tuple[str, ...] = ()
+    release: Release, drawn_by: str | None, libraries: tuple[str, ...] = ()
 ) -> str | None:
     """Describe the software versions of a release that differ from those here, or return None.
 
     The version of fairstats and `libraries` always count. With `drawn_by`, all libraries and the
     renderer do.
     """
+    manifest = release.manifest
     said = manifest["libraries"]
     here = {"fairstats": __version__}
     if libraries or drawn_by is not None:

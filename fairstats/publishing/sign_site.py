@@ -33,11 +33,8 @@ from fairstats.publishing.signing_keys import (
     read_private_key,
     read_public_key,
 )
-from fairstats.publishing.site_folder import (
-    assemble,
-    locked,
-)
-from fairstats.publishing.verify import Verification, hash_problems, site_releases, verify
+from fairstats.publishing.site_folder import Verification, assemble, locked
+from fairstats.publishing.verify import hash_problems, site_releases, verify
 
 # Libraries of extras that can read the answers or sign.
 _OPTIONAL_LIBRARIES = ("cryptography", "duckdb", "securesystemslib")

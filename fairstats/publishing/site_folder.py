@@ -21,6 +21,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from fairstats._lib.atomic_files import named_errors, unfinished_folder
 from fairstats._lib.formatting import escape_html
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.table_text import json_text
 from fairstats._lib.untrusted_files import checked, read_text, refuse_links
 from fairstats.publishing.feed import FEED, atom_feed, release_entry
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release, releases_of
@@ -65,7 +67,7 @@ def assemble(site: Path) -> None:
     Everything is first made in a temporary folder, which needs the space. Then ``latest/`` and
     ``api/`` replace the old ones by being renamed. If the disk is full, the site stays as it was.
     """
-    if not site_problems(site, intact=True)[1]:
+    if not check_site(site, intact=True).problems:
         return
     with unfinished_folder(site / "site") as building:
         for name, content in derived_files(site):
@@ -83,11 +85,6 @@ def assemble(site: Path) -> None:
             new.replace(place)
 
 
-def _is(path: Path | None, content: bytes) -> bool:
-    """Check whether a file has this content."""
-    return path is not None and path.stat().st_size == len(content) and path.read_bytes() == content
-
-
 def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     """Return every file made from the releases: its path below `site`, and its content."""
     releases = releases_of(site)
@@ -100,7 +97,7 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
         page = path.relative_to(newest.path).as_posix()
         up = "../" * (page.count("/") + 1)
         yield f"{LATEST}/{page}", _redirect(settings.title, newest, page, up).encode()
-    for path in _files(newest.path / API):
+    for path in filter(Path.is_file, sorted((newest.path / API).rglob("*"))):
         name = path.relative_to(newest.path / API).as_posix()
         yield f"{API}/{LATEST}/{name}", _for_api(path, name, newest)
     author = settings.publisher or settings.title
@@ -133,19 +130,45 @@ def _redirect(title: str, newest: Release, page: str, up: str) -> str:
 """
 
 
-def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:
+@dataclass(frozen=True)
+class Verification:
+    """Hold the result of verifying one release, or the files around the releases of a site.
+
+    Attributes
+    ----------
+    path : Path
+        The release, or the site around the releases.
+    files : int
+        The number of files that were hashed.
+    rows : dict of str to int
+        The number of recomputed rows of each table; empty for a site.
+    problems : tuple of Problem
+        Every file that differs from the manifest, and the first figure of each table that differs
+        from the recomputed one. Also every file that the tables do not give or that could not be
+        verified. Empty if the release is valid.
+    notes : tuple of str
+        The checks that were left out; for a site, also who signed and recomputed it.
+    signed_by : tuple of str
+        For a site, the ids of the keys in `trust` that signed its present state; for the PDF of a
+        report, the sha256 of its signer's certificate if that is trusted.
+    recomputed_by : tuple of str
+        For a site, the ids of the keys that attest to have recomputed its present state. With
+        `trust`, only those of trusted keys. Publishers of the site do not count.
+    """
+
+    path: Path
+    files: int
+    rows: dict[str, int]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
+    signed_by: tuple[str, ...] = ()
+    recomputed_by: tuple[str, ...] = ()
+
+
+def check_site(site: Path, *, intact: bool) -> Verification:
     """Compare the files around the releases with those that the releases give.
 
     If the releases are not `intact`, no files are made from them.
-
-    Returns
-    -------
-    int
-        The number of files that were compared.
-    list of Problem
-        Files that differ, are missing, or are not part of the site.
-    list of str
-        The checks that were left out.
     """
     files, problems, foreign = _around(site)
     notes = [f"not checked: {', '.join(foreign)}"] if foreign else []
@@ -153,24 +176,26 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
         if path.name.startswith(".") or not is_release(path):
             problems.append(Problem(str(path), "is not part of the site", "remove it"))
     if not intact:
-        return 0, problems, [*notes, "not checked: files outside the releases"]
+        notes.append("not checked: files outside the releases")
+        return Verification(site, 0, {}, tuple(problems), tuple(notes))
     named = {problem.path for problem in problems}
     made = set()
     remedy = "publish again to rebuild it from the releases"
     try:
         count_witnesses(site, releases_of(site))
     except InputError as error:
-        return 0, [*problems, *error.problems], notes
+        return Verification(site, 0, {}, (*problems, *error.problems), tuple(notes))
     for name, content in derived_files(site):
         made.add(name)
-        if name in files:
-            if not _is(files[name], content):
+        if (file := files.get(name)) is not None:
+            # It can have any size, so it is read only if it has that of the content.
+            if file.stat().st_size != len(content) or file.read_bytes() != content:
                 problems.append(Problem(str(site / name), "does not match the releases", remedy))
         elif str(site / name) not in named:
             problems.append(Problem(str(site / name), "is missing", remedy))
     for name in sorted(set(files) - made):
         problems.append(Problem(str(site / name), "is not part of the site", "remove it"))
-    return len(made), problems, notes
+    return Verification(site, len(made), {}, tuple(problems), tuple(notes))
 
 
 def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
@@ -218,7 +243,7 @@ def _release_list(site: Path, releases: list[Release]) -> str:
         }
         for release in releases
     ]
-    return json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
+    return json_text(entries)
 
 
 def listed_releases(site: Path) -> list[str]:
@@ -229,10 +254,6 @@ def listed_releases(site: Path) -> list[str]:
         return [str(entry["release"]) for entry in entries]
     except (InputError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return []
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def has_statements(site: Path) -> bool:

@@ -215,6 +215,7 @@ def check_submission(
     others = None if present is None else without_sets(present, answers)
     if others is not None and others.empty:
         others = None
+    against = None if others is None else open_pairs(others, known)
     try:
         files: list[Path | FileBytes] = [*(retrievals or ()), *submission.retrieval_files]
         # Without the board's retrievals, nothing is known of those of its answers.
@@ -224,18 +225,13 @@ def check_submission(
             refuse_without(answers, lists)
         if submission.retrieval_files:
             refuse_unused(answers, read_retrievals(submission.retrieval_files), str(path))
-    except InputError as error:
-        return SubmissionCheck(path, submission, error.problems, none, None)
-    against = None if others is None else open_pairs(others, known)
-    try:
         screening = screen_opened(open_pairs(answers, known), against).to_frame()
         changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
         added = tuple(_added(submission, answers, present, submitters or {}))
-        changes = replace(changes, added=added)
     except InputError as error:
-        # They do not fit those on the board: other items, keys or clusters.
+        # The answers may not fit those on the board: other items, keys or clusters.
         return SubmissionCheck(path, submission, error.problems, none, None)
-    return SubmissionCheck(path, submission, (), screening, changes)
+    return SubmissionCheck(path, submission, (), screening, replace(changes, added=added))
 
 
 def _refuse_accepted(submission: Submission, accepted: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,9 @@ from fairstats.answers.files import read_answers
 from fairstats.publishing.inputs import overruling_problems
 from fairstats.publishing.publish import write_inputs
 from fairstats.publishing.remade_files import copy_problems, refuse_hidden_columns, table_problems
-from fairstats.publishing.site_folder import has_statements, site_problems
+from fairstats.publishing.site_folder import Verification, check_site, has_statements
 from fairstats.ratings.table import check_ratings, no_ratings
-from fairstats.release.contents import DOWNLOADS, MANIFEST, Release, releases_of
+from fairstats.release.contents import DOWNLOADS, INPUTS, MANIFEST, Release, releases_of
 from fairstats.release.manifest import (
     TAKE_AGAIN,
     chain_problems,
@@ -47,41 +47,6 @@ if TYPE_CHECKING:
 _CLAIMS = (
     "not checked: what the manifest states about time, sources and software; texts of the vignettes"
 )
-
-
-@dataclass(frozen=True)
-class Verification:
-    """Hold the result of verifying one release, or the files around the releases of a site.
-
-    Attributes
-    ----------
-    path : Path
-        The release, or the site around the releases.
-    files : int
-        The number of files that were hashed.
-    rows : dict of str to int
-        The number of recomputed rows of each table; empty for a site.
-    problems : tuple of Problem
-        Every file that differs from the manifest, and the first figure of each table that differs
-        from the recomputed one. Also every file that the tables do not give or that could not be
-        verified. Empty if the release is valid.
-    notes : tuple of str
-        The checks that were left out; for a site, also who signed and recomputed it.
-    signed_by : tuple of str
-        For a site, the ids of the keys in `trust` that signed its present state; for the PDF of a
-        report, the sha256 of its signer's certificate if that is trusted.
-    recomputed_by : tuple of str
-        For a site, the ids of the keys that attest to have recomputed its present state. With
-        `trust`, only those of trusted keys. Publishers of the site do not count.
-    """
-
-    path: Path
-    files: int
-    rows: dict[str, int]
-    problems: tuple[Problem, ...]
-    notes: tuple[str, ...] = ()
-    signed_by: tuple[str, ...] = ()
-    recomputed_by: tuple[str, ...] = ()
 
 
 def verify(
@@ -160,12 +125,13 @@ def verify(
         releases = site_releases(folder)
         keys = _read_trusted(trusted)
         found = [_verified(release.path, pages=pages) for release in releases]
-        found.append(_site(folder, releases, intact=not any(one.problems for one in found)))
-        found[-1] = _with_signers(found[-1], keys)
-    problems, notes = _anchor(releases, expect, after, signed=bool(found[-1].signed_by))
+        around = check_site(folder, intact=not any(one.problems for one in found))
+        problems = (*around.problems, *_order_problems(releases))
+        found.append(_with_signers(replace(around, problems=problems), keys))
     last = found[-1]
+    wrong_anchor, notes = _anchor(releases, expect, after, signed=bool(last.signed_by))
     found[-1] = replace(
-        last, problems=(*last.problems, *problems), notes=(*last.notes, _CLAIMS, *notes)
+        last, problems=(*last.problems, *wrong_anchor), notes=(*last.notes, _CLAIMS, *notes)
     )
     return found
 
@@ -191,7 +157,7 @@ def hash_problems(site: Path) -> list[Problem]:
         problems += file_problems(release.path, release.manifest["files"])
         problems += chain_problems(release.path, release.manifest)
     problems += _order_problems(releases)
-    return problems + site_problems(site, intact=not problems)[1]
+    return [*problems, *check_site(site, intact=not problems).problems]
 
 
 def _refuse_hash(name: str, text: str | None) -> None:
@@ -220,14 +186,7 @@ def _with_signers(site: Verification, keys: dict[str, TrustedKey]) -> Verificati
             raise
         note = f"not checked: signatures and attestations; {how_to_install(error.name or '')}"
         return replace(site, notes=(*site.notes, note))
-    signers = check_signers(site.path, keys)
-    return replace(
-        site,
-        problems=(*site.problems, *signers.problems),
-        notes=(*site.notes, *signers.notes),
-        signed_by=signers.signed_by,
-        recomputed_by=signers.recomputed_by,
-    )
+    return check_signers(site, keys)
 
 
 def _anchor(
@@ -266,12 +225,6 @@ def _anchor(
     return [*problems, Problem(path, message, TAKE_AGAIN)], []
 
 
-def _site(folder: Path, releases: list[Release], *, intact: bool) -> Verification:
-    files, problems, notes = site_problems(folder, intact=intact)
-    problems += _order_problems(releases)
-    return Verification(folder, files, {}, tuple(problems), tuple(notes))
-
-
 def _verified(path: Path, *, pages: bool) -> Verification:
     manifest = read_manifest(path)
     problems = [*file_problems(path, manifest["files"]), *chain_problems(path, manifest)]
@@ -283,7 +236,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
         try:
             with temporary_folder("answers") as store, temporary_folder("verify") as again:
                 release = Release(path)
-                of = _inputs(release, manifest, store)
+                of = _inputs(release, store)
                 tables = tables_of(of)
                 # A copy, without what was counted for the tables.
                 of = replace(of)
@@ -299,7 +252,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
                     # Pages are drawn from the tables alone.
                     del of
                     give_memory_back()
-                    copies, notes = copy_problems(release, manifest, again, pages=pages)
+                    copies, notes = copy_problems(release, again, pages=pages)
                     problems += copies
         except InputError as error:
             problems += error.problems
@@ -352,24 +305,9 @@ def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]
             yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
 
-def _retrievals(release: Release) -> pd.DataFrame:
-    found, path = release.retrievals, str(release.table_path("retrievals"))
-    return check_retrievals(found, path=path) if len(found) else no_retrievals()
-
-
-def _ratings(release: Release) -> pd.DataFrame:
-    found, path = release.ratings, str(release.table_path("ratings"))
-    if found.empty:
-        return no_ratings()
-    return check_ratings(found, rubrics=release.rubrics, path=path)
-
-
-def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseInputs:
-    names = ("answers", "retrievals", "ratings", "measures", "submissions")
-    for path in (
-        *sorted(release.answers_folder.glob("*")),
-        *map(release.table_path, names),
-    ):
+def _inputs(release: Release, store: Path) -> ReleaseInputs:
+    paths = {name: release.table_path(name) for name in INPUTS}
+    for path in (*sorted(release.answers_folder.glob("*")), *paths.values()):
         # Each is read with the checks for files from outside, because others may read it
         # afterwards.
         if path.exists():
@@ -381,16 +319,20 @@ def _inputs(release: Release, manifest: dict[str, Any], store: Path) -> ReleaseI
         units = answers.units
     else:
         answers = units = read_answers(release.answers_path)
+    lists, judged = release.retrievals, release.ratings
     return ReleaseInputs(
         answers=answers,
-        retrievals=_retrievals(release),
-        ratings=_ratings(release),
-        measures=check_measures(release.measures, path=str(release.table_path("measures"))),
-        submissions=check_submissions(
-            release.submissions, units, path=str(release.table_path("submissions"))
-        ),
-        missing=manifest["arguments"]["missing"],
-        alpha=manifest["arguments"]["alpha"],
+        # The columns of an empty table are not checked, so it is replaced.
+        retrievals=check_retrievals(lists, path=str(paths["retrievals"]))
+        if len(lists)
+        else no_retrievals(),
+        ratings=check_ratings(judged, rubrics=release.rubrics, path=str(paths["ratings"]))
+        if len(judged)
+        else no_ratings(),
+        measures=check_measures(release.measures, path=str(paths["measures"])),
+        submissions=check_submissions(release.submissions, units, path=str(paths["submissions"])),
+        missing=release.manifest["arguments"]["missing"],
+        alpha=release.alpha,
         benchmarks=release.benchmarks,
         rubrics=release.rubrics,
         successors=release.successors,

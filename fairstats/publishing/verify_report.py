@@ -12,8 +12,9 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ from fairstats.publishing.report_signature import (
     why_unfit,
     with_signature,
 )
-from fairstats.publishing.verify import Verification, site_releases, verify
+from fairstats.publishing.site_folder import Verification
+from fairstats.publishing.verify import site_releases, verify
 from fairstats.release.contents import MANIFEST
 from fairstats.release.manifest import read_manifest
 from fairstats.report.audit.document import Origin, read_origin, report_model
@@ -78,25 +80,6 @@ class Pdf:
     content: bytes = field(repr=False)
     keywords: str
     reader: PdfFileReader = field(repr=False)
-
-
-@dataclass(frozen=True)
-class SignatureCheck:
-    """Hold the result of checking the signature of a PDF.
-
-    Attributes
-    ----------
-    signed_by : tuple of str
-        The sha256 of the signer's certificate, if it is trusted.
-    problems : tuple of Problem
-        Why the signature does not count.
-    notes : tuple of str
-        Who signed, and what was not checked.
-    """
-
-    signed_by: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def read_pdf(path: AnyPath) -> Pdf:
@@ -141,8 +124,8 @@ def parsing(path: str, message: str) -> Iterator[None]:
             logger.setLevel(level)
 
 
-def check_signature(pdf: Pdf, trusted: Sequence[Certificate]) -> SignatureCheck:
-    """Check the signature of a PDF with the certificates that its reader trusts.
+def check_signature(pdf: Pdf, trusted: Sequence[Certificate]) -> Verification:
+    """Verify the signature of a PDF with the certificates that its reader trusts.
 
     Certificates may be those of signers, or of roots that issue them. With `trusted` ones it is a
     problem if none of them leads to the signer's. Without any, the signature is checked with the
@@ -153,16 +136,19 @@ def check_signature(pdf: Pdf, trusted: Sequence[Certificate]) -> SignatureCheck:
         if found:
             return _check(pdf, found, trusted)
     if trusted:
-        return SignatureCheck(problems=(Problem(pdf.path, "is not signed", _ASK),))
-    return SignatureCheck(notes=("not signed: this file does not show who issued it",))
+        return _failed(pdf, "is not signed")
+    note = "not signed: this file does not show who issued it"
+    return Verification(Path(pdf.path), 1, {}, (), (note,))
+
+
+def _failed(pdf: Pdf, message: str, remedy: str = _ASK) -> Verification:
+    return Verification(Path(pdf.path), 1, {}, (Problem(pdf.path, message, remedy),))
 
 
 def _check(
     pdf: Pdf, found: Sequence[EmbeddedPdfSignature], trusted: Sequence[Certificate]
-) -> SignatureCheck:
-    def wrong(message: str, remedy: str = _ASK) -> SignatureCheck:
-        return SignatureCheck(problems=(Problem(pdf.path, message, remedy),))
-
+) -> Verification:
+    wrong = partial(_failed, pdf)
     last = found[-1]
     if uncovered := _uncovered(pdf.content, last):
         return wrong(uncovered)
@@ -199,10 +185,8 @@ def _check(
         remedy = "if the signer announced this certificate elsewhere, give it with "
         return wrong(message, f"{remedy}{keyword('trust')}")
     signed = f"signed by {who} at {at} by the signer's own clock, and not changed since"
-    return SignatureCheck(
-        signed_by=(digest,) if trusted else (),
-        notes=(signed, *_identity(certificate, trusted)),
-    )
+    notes = (signed, *_identity(certificate, trusted))
+    return Verification(Path(pdf.path), 1, {}, (), notes, (digest,) if trusted else ())
 
 
 def _identity(certificate: Certificate, trusted: Sequence[Certificate]) -> Iterator[str]:
@@ -237,7 +221,8 @@ def _uncovered(content: bytes, signature: EmbeddedPdfSignature) -> str | None:
     if start != 0 or not 0 < first < second <= end:
         return "has a signature that does not cover the file from its beginning"
     gap = content[first:second]
-    if gap != b"<" + gap[1:-1] + b">" or gap[1:-1].lower() != _hexadecimal(signature):
+    digits = signature.pkcs7_content.hex().encode()
+    if gap != b"<" + gap[1:-1] + b">" or gap[1:-1].lower() != digits:
         return f"has a signature that does not cover bytes {first:,} to {second:,}"
     if end != len(content):
         return (
@@ -245,11 +230,6 @@ def _uncovered(content: bytes, signature: EmbeddedPdfSignature) -> str | None:
             f"{len(content):,} bytes"
         )
     return None
-
-
-def _hexadecimal(signature: EmbeddedPdfSignature) -> bytes:
-    content: bytes = signature.pkcs7_content
-    return content.hex().encode()
 
 
 def _aware(time: datetime) -> datetime:
@@ -331,8 +311,7 @@ def verify_report(
     origin = read_origin(pdf.keywords)
     signature = check_signature(pdf, trusted)
     if origin is not None and origin.signed and not pdf.reader.embedded_signatures:
-        message = "states on page 1 that it is signed, but has no signature"
-        signature = SignatureCheck(problems=(Problem(pdf.path, message, _ASK),))
+        signature = _failed(pdf, "states on page 1 that it is signed, but has no signature")
     manifests = _manifests(Path(release))
     found: list[Verification] = []
     notes: list[str] = []
@@ -350,13 +329,10 @@ def verify_report(
         notes = [f"names {chosen} as its release (manifest sha256 {origin.manifest})", *notes]
         if origin.facts.encoded:
             notes.append("not checked: what its author declared (page 1 and Declarations)")
-    report = Verification(
-        Path(pdf.path),
-        files=1,
-        rows={},
+    report = replace(
+        signature,
         problems=(*problems, *signature.problems),
         notes=(*notes, *signature.notes),
-        signed_by=signature.signed_by,
     )
     return [*found, report]
 

@@ -31,6 +31,8 @@ from fairstats.submissions.folder import no_submissions
 from fairstats.vignettes.tables import no_measures
 
 DEFAULT_SITE = "site"
+#: The tables of a release's inputs.
+INPUTS = ("answers", "retrievals", "ratings", "measures", "submissions")
 #: Columns that name the earlier release of a comparison, and the hash of its manifest.
 EARLIER = ("release_old", "manifest_old")
 #: Bytes from which on a table is read again each time, to save memory.
@@ -58,13 +60,6 @@ class Board:
     def models(self) -> list[str]:
         """Return the names of the board's models, sorted."""
         return sorted(self.estimates["model"].unique())
-
-    def metric(self, name: str, *, test: str | None = None) -> pd.DataFrame:
-        """Return the rows of one metric (with this test prefix), indexed by model and attribute."""
-        rows = self.estimates[self.estimates["metric"] == name]
-        if test is not None:
-            rows = rows[rows["test"].str.startswith(test)]
-        return rows.set_index(["model", "attribute"])
 
     @property
     def ordered(self) -> list[str]:

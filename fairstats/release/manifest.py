@@ -16,12 +16,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
-from fairstats._lib.safe_names import SHA256, declared, file_sha256
-from fairstats._lib.table_text import hash_rows, json_text, write_text
+from fairstats._lib.safe_names import SHA256, declared, file_sha256, text_sha256
+from fairstats._lib.table_text import hash_rows, json_text, records, write_text
 from fairstats._lib.untrusted_files import checked, read_text
 from fairstats.benchmarks.declaration import MissingPolicy
 from fairstats.comparisons.successors import ModelFacts
 from fairstats.release.contents import (
+    INPUTS,
     MANIFEST,
     RELEASES,
     Release,
@@ -157,14 +158,7 @@ def previous_release(release: Release) -> dict[str, str]:
 
 def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the manifest entries that are computed from a release's inputs and tables."""
-    whole: dict[str, pd.DataFrame | StoredAnswers] = {
-        "answers": of.answers,
-        "retrievals": of.retrievals,
-        "ratings": of.ratings,
-        "measures": of.measures,
-        "submissions": of.submissions,
-        **tables,
-    }
+    whole = {name: getattr(of, name) for name in INPUTS} | dict(tables)
     return {
         "rows": {name: len(table) for name, table in whole.items()},
         "answers": answer_summary(of.answers),
@@ -174,11 +168,7 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
 
 def answer_summary(answers: pd.DataFrame | StoredAnswers) -> list[dict[str, Any]]:
     """Return the manifest's entries on the answer sets."""
-    summary = summary_of(answers) if isinstance(answers, pd.DataFrame) else answers.summary
-    records: list[dict[str, Any]] = (
-        summary.astype(object).where(summary.notna(), None).to_dict("records")
-    )
-    return records
+    return records(summary_of(answers) if isinstance(answers, pd.DataFrame) else answers.summary)
 
 
 def _content(
@@ -200,7 +190,7 @@ def _content(
         texts["successors"] = json.dumps(sorted(of.successors.items()))
     if of.model_facts:
         texts["models"] = json.dumps(of.model_facts, sort_keys=True)
-    return hashes | {n: hashlib.sha256(text.encode()).hexdigest() for n, text in texts.items()}
+    return hashes | {name: text_sha256(text) for name, text in texts.items()}
 
 
 def _csv_sha256(table: pd.DataFrame) -> str:

@@ -112,7 +112,9 @@ def store_answers(
             summaries.append(summary_of(checked))
             write_parquet(checked, folder / f"{number:05}.parquet")
         frame = scan_answers(folder, memory_limit=memory_limit)
-        summary = _added_up(pd.concat(summaries, ignore_index=True))
+        # No two parts have the same item of an answer set.
+        counts = pd.concat(summaries, ignore_index=True)
+        summary = counts.groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).sum()
         units = summary[list(UNIT_COLUMNS)].drop_duplicates()
         problems = same_looking_problems(units.assign(_path=path))
         refuse([*problems, *_incomplete(frame, known, path)])
@@ -203,9 +205,3 @@ def summary_of(answers: pd.DataFrame) -> pd.DataFrame:
         refused=("refused", "sum"),
         failed=("failed", "sum"),
     )
-
-
-def _added_up(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Add up the summaries of parts, of which no two have the same item of an answer set."""
-    keys = list(SUMMARY_KEYS)
-    return summaries.groupby(keys, as_index=False, dropna=False).sum()

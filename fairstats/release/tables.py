@@ -200,17 +200,7 @@ def _effects(of: ReleaseInputs) -> pd.DataFrame:
 TABLES: Mapping[str, ReleaseTable] = {
     "estimates": ReleaseTable(
         ESTIMATE_COLUMNS,
-        (
-            "benchmark",
-            "benchmark_version",
-            "model",
-            "strategy",
-            "attribute",
-            "group_a",
-            "group_b",
-            "metric",
-            "test",
-        ),
+        (*PAIR_COLUMNS, "metric", "test"),
         _estimates,
     ),
     "ranks": ReleaseTable(

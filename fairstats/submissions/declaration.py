@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
 )
 
+from fairstats._lib.formatting import uncapital
 from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.safe_names import SHA256
 from fairstats._lib.toml_files import unknown_keys
@@ -152,7 +153,7 @@ def parse_declaration(declared: Mapping[str, Any], path: Path) -> Declaration:
 def _problem(place: tuple[int | str, ...], error: Any, path: Path) -> Problem:
     """Return a problem that pydantic found; the remedy is the explanation of the key."""
     about = KEYS[str(place[0])]
-    remedy = f"write it: {about[0].lower()}{about[1:].rstrip('.')}"
+    remedy = f"write it: {uncapital(about).rstrip('.')}"
     column, value = ".".join(map(str, place)), error["input"]
     if error["type"] == "missing":
         return Problem(str(path), "is missing", remedy, column=column)
@@ -160,8 +161,7 @@ def _problem(place: tuple[int | str, ...], error: Any, path: Path) -> Problem:
     if value in ("", {}) or (isinstance(value, str) and not value.strip()):
         message = message if place == ("chosen_by",) else "is empty"
         return Problem(str(path), message, remedy, column=column)
-    message = message[0].lower() + message[1:]
-    return Problem(str(path), message, remedy, column=column, value=str(value))
+    return Problem(str(path), uncapital(message), remedy, column=column, value=str(value))
 
 
 def declaration_text(values: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.benchmarks.vignette_items import Vignettes
-from fairstats.vignettes.tables import Row, findings_frame, measures_frame, pair_means
+from fairstats.vignettes.tables import MeasureRow, findings_frame, measures_frame, pair_means
 from fairstats.vignettes.text.quantities import spelled_alike
 from fairstats.vignettes.text.words_and_sentences import content_stems
 
@@ -63,7 +63,7 @@ def added_text_measures(vignettes: Vignettes) -> pd.DataFrame:
         neutral text's have attribute ``baseline`` and group ``neutralized``. ``new_words``: the
         number of distinct content stems that only the variant has.
     """
-    return measures_frame(_rows(vignettes))
+    return measures_frame(vignettes.benchmark.name, _rows(vignettes))
 
 
 def added_text_findings(
@@ -89,12 +89,11 @@ def added_text_findings(
     return findings_frame(rows)
 
 
-def _rows(vignettes: Vignettes) -> Iterator[Row]:
-    texts = [(item, BASELINE, NEUTRALIZED, item.variants[NEUTRALIZED]) for item in vignettes.items]
-    for item, attribute, group, text in [*texts, *vignettes.variants()]:
-        row = {"benchmark": vignettes.benchmark.name, "item_id": item.item_id}
-        row |= {"attribute": attribute, "group": group}
-        yield row | {"measure": "words", "value": float(len(running_words(text)))}
-        if attribute != BASELINE:
-            new = set(added_words(item.variants[NEUTRALIZED], text))
-            yield row | {"measure": "new_words", "value": float(len(new))}
+def _rows(vignettes: Vignettes) -> Iterator[MeasureRow]:
+    for item in vignettes.items:
+        number = len(running_words(item.variants[NEUTRALIZED]))
+        yield item.item_id, BASELINE, NEUTRALIZED, "words", number
+    for item, attribute, group, text in vignettes.variants():
+        yield item.item_id, attribute, group, "words", len(running_words(text))
+        new = set(added_words(item.variants[NEUTRALIZED], text))
+        yield item.item_id, attribute, group, "new_words", len(new)

@@ -53,18 +53,12 @@ def content_measures(vignettes: Vignettes) -> pd.DataFrame:
     -----
     `fairstats.vignettes.text.clinical_content.compare_content` states the rules.
     """
-    return measures_frame(
-        {
-            "benchmark": vignettes.benchmark.name,
-            "item_id": item.item_id,
-            "attribute": attribute,
-            "group": group,
-            "measure": name,
-            "value": value,
-        }
+    rows = (
+        (item.item_id, attribute, group, name, value)
         for item, attribute, group, found in _compared(vignettes)
         for name, value in _values(found)
     )
+    return measures_frame(vignettes.benchmark.name, rows)
 
 
 def content_findings(

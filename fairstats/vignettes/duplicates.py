@@ -12,7 +12,14 @@ import scipy
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.vignettes.added_text import running_words
-from fairstats.vignettes.tables import Row, findings_frame, flags_frame, measures_frame, share_row
+from fairstats.vignettes.tables import (
+    MeasureRow,
+    Row,
+    findings_frame,
+    flags_frame,
+    measures_frame,
+    share_row,
+)
 
 #: Share of common word 5-grams from which two neutral texts count as near-duplicates. If k separate
 #: words of 100 are replaced, two texts share (96 − 5k) / (96 + 5k). So 0.5 means k = 6, i.e. 94% of
@@ -70,7 +77,7 @@ def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
         item). ``like_neutral`` and ``like_other_group`` of each variant: the index with its neutral
         text, and with the most similar variant among its attribute's other groups.
     """
-    return measures_frame(_rows(vignettes))
+    return measures_frame(vignettes.benchmark.name, _rows(vignettes))
 
 
 def duplicate_findings(measures: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
@@ -137,25 +144,22 @@ def duplicate_flags(vignettes: Vignettes, measures: pd.DataFrame) -> pd.DataFram
     return flags_frame({"aspect": "duplicates", **row} for row in rows)
 
 
-def _rows(vignettes: Vignettes) -> Iterator[Row]:
-    name, items = vignettes.benchmark.name, vignettes.items
+def _rows(vignettes: Vignettes) -> Iterator[MeasureRow]:
+    items = vignettes.items
     if len(items) > 1:
         similar = _similarities([item.variants[NEUTRALIZED] for item in items])
         np.fill_diagonal(similar, -1.0)
         for item, value in zip(items, similar.max(axis=1), strict=True):
-            row = {"benchmark": name, "item_id": item.item_id, "measure": "nearest_item"}
-            yield row | {"attribute": BASELINE, "group": NEUTRALIZED, "value": float(value)}
+            yield item.item_id, BASELINE, NEUTRALIZED, "nearest_item", value
     for item in items:
         grams = {group: _grams(text) for group, text in item.variants.items()}
         for attribute in vignettes.benchmark.varied:
             for group in attribute.groups:
-                row = {"benchmark": name, "item_id": item.item_id}
-                row |= {"attribute": attribute.name, "group": group}
                 like = _jaccard(grams[group], grams[NEUTRALIZED])
-                yield row | {"measure": "like_neutral", "value": like}
+                yield item.item_id, attribute.name, group, "like_neutral", like
                 others = [_jaccard(grams[group], grams[g]) for g in attribute.groups if g != group]
                 if others:
-                    yield row | {"measure": "like_other_group", "value": max(others)}
+                    yield item.item_id, attribute.name, group, "like_other_group", max(others)
 
 
 def _duplicate(one: Item, other: Item, similarity: float) -> Duplicate:

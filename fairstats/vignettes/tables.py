@@ -66,6 +66,8 @@ _TYPES = dict.fromkeys(_NUMBERS, "float64") | {"n": "int64"}
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 Row = dict[str, Any]
+#: Item, attribute, group, measure and value.
+MeasureRow = tuple[str, str, str, str, float]
 
 
 def findings_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -227,24 +229,24 @@ _ROUNDING = 1e-9
 _SHARES = ("leakage_overlap", "leakage_distinct", "numbers_kept", "drugs_kept", "findings_kept")
 
 
-def measures_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows of measures as a table; version, option and role are optional.
+def measures_frame(benchmark: str, rows: Iterable[MeasureRow]) -> pd.DataFrame:
+    """Return measures that are not per option as a table.
 
     Examples
     --------
-    >>> row = dict(benchmark="demo", item_id="demo-01", attribute="race", group="white",
-    ...            measure="words", value=61)
-    >>> measures_frame([row])[["measure", "option", "value"]].values.tolist()
+    >>> table = measures_frame("demo", [("demo-01", "race", "white", "words", 61)])
+    >>> table[["measure", "option", "value"]].values.tolist()
     [['words', '', 61.0]]
     """
-    empty = dict.fromkeys(_EMPTY, "")
-    table = pd.DataFrame([empty | dict(row) for row in rows], columns=list(MEASURE_COLUMNS))
-    return table.astype(_DTYPES)
+    columns = ["item_id", "attribute", "group", "measure", "value"]
+    table = pd.DataFrame(list(rows), columns=columns)
+    table = table.assign(benchmark=benchmark, **dict.fromkeys(_EMPTY, ""))
+    return table[list(MEASURE_COLUMNS)].astype(_DTYPES)
 
 
 def no_measures() -> pd.DataFrame:
     """Return a table of measures without rows."""
-    return measures_frame(())
+    return measures_frame("", ())
 
 
 def read_measures(source: Paths) -> pd.DataFrame:

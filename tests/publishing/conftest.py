@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairstats.publishing.verify import Verification
+from fairstats.publishing.site_folder import Verification
 from fairstats.release.manifest import chain_problems, file_problems, read_manifest
 from fairstats.report.page_output import collected
 

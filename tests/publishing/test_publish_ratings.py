@@ -68,38 +68,12 @@ def test_ratings_in_the_folder_are_published_with_every_table_and_without_commen
         assert found.problems == ()
 
 
-def test_the_tables_are_those_of_the_functions(published, ratings):
-    release = Release(published / "site" / "v" / "1")
-    for name, table in RATING_TABLES.items():
-        made = table.make(ratings, alpha=0.05, rubrics={})
-        pd.testing.assert_frame_equal(release.table(name), made, check_dtype=False, obj=name)
-
-
-def test_ratings_may_lie_elsewhere(demo, all_right, ratings, tmp_path):
-    answers = write_answers(all_right(demo), tmp_path / "a.parquet")
-    path = write_ratings(ratings, tmp_path / "elsewhere" / "b.ratings.parquet")
-    by_file = publish(answers, release="1", out=tmp_path / "one", ratings=path)
-    by_folder = publish(answers, release="1", out=tmp_path / "two", ratings=path.parent)
-    for made in (by_file, by_folder):
-        assert len(Release(made.path).ratings) == len(ratings)
-    with pytest.raises(InputError, match="contains no ratings"):
-        publish(answers, release="2", out=tmp_path / "one", ratings=tmp_path / "a.parquet")
-
-
 def test_without_ratings_the_tables_have_no_row(demo, all_right, tmp_path):
     answers = write_answers(all_right(demo), tmp_path / "a.parquet")
     release = Release(publish(answers, release="1", out=tmp_path / "site").path)
     assert release.ratings.empty
     assert all(release.table(name).empty for name in RATING_TABLES)
     assert all(found.problems == () for found in verify(tmp_path / "site"))
-
-
-def test_other_ratings_are_another_release(folder, ratings):
-    assert not publish(folder / "in", release="1", out=folder / "site").new
-    fewer = ratings[ratings["rubric"] == "pairwise"]
-    write_ratings(fewer, folder / "in" / "a.ratings.parquet")
-    with pytest.raises(InputError, match="already published with different ratings"):
-        publish(folder / "in", release="1", out=folder / "site")
 
 
 def test_a_rubric_of_ones_own_is_kept_with_the_release(demo, all_right, tmp_path):

@@ -135,13 +135,6 @@ def test_files_of_retrievals_can_be_named_in_any_place(folder, made):
         assert (again.path, again.new) == (made.path, False)
 
 
-def test_other_retrievals_are_another_release(folder, retrievals, made):
-    changed = retrievals.assign(score=retrievals["score"] + 1)
-    write_retrievals(changed, folder / "deeper" / "bm25.retrievals.parquet")
-    with pytest.raises(InputError, match="already published with different retrievals"):
-        publish(folder, release="1", out=made.path.parents[1])
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

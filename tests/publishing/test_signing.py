@@ -205,7 +205,8 @@ import fairstats._lib.installation as extras
 # As pyproject.toml declares it; the installed metadata may be older.
 extras.requires = lambda name: ["cryptography>=48; extra == 'submit'"]
 from pathlib import Path
-from fairstats.publishing.verify import Verification, _with_signers
+from fairstats.publishing.site_folder import Verification
+from fairstats.publishing.verify import _with_signers
 for site in map(Path, {[str(site), str(released / "site-1")]!r}):
     print(_with_signers(Verification(site, 0, {{}}, ()), {{}}).notes)
 """

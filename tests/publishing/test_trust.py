@@ -41,7 +41,7 @@ from fairstats.publishing.signing_keys import (
     read_public_key,
     read_trusted,
 )
-from fairstats.publishing.site_folder import locked
+from fairstats.publishing.site_folder import Verification, locked
 
 TODAY = datetime.now(UTC).date()
 VERSIONS = {"python": "3.11.7"}
@@ -205,7 +205,7 @@ def check(site: Path, *trusted: Path):
     statements, _ = read_statements(site, state_of(site), trusted=keys_of(*trusted))
     text = json_text(entries_of(statements))
     (site / "attestations.json").write_text(text)
-    return check_signers(site, read_trusted(trusted))
+    return check_signers(Verification(site, 0, {}, ()), read_trusted(trusted))
 
 
 def keys_of(*paths: Path) -> dict[str, PublicKey]:

@@ -7,7 +7,6 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats.vignettes.tables import (
     check_measures,
-    measures_frame,
     no_measures,
     read_measures,
     write_measures,
@@ -32,7 +31,8 @@ def test_empty_measures_are_a_table(tmp_path):
 
 
 def test_written_measures_are_read_back(tmp_path):
-    table = measures_frame([ROW, ROW | {"option": "B", "role": "distractor", "value": np.nan}])
+    rows = [ROW, ROW | {"option": "B", "role": "distractor", "value": np.nan}]
+    table = check_measures(pd.DataFrame(rows))
     path = write_measures(table, tmp_path / "a.measures.parquet")
     pd.testing.assert_frame_equal(read_measures(tmp_path), table)
     assert read_measures([path, path.parent]).shape == (2, 9)
@@ -63,7 +63,7 @@ def test_other_columns_and_duplicate_measures_are_refused(tmp_path):
     with pytest.raises(InputError, match="does not have the columns"):
         check_measures(pd.DataFrame([ROW]).drop(columns="role"))
     for name in "ab":
-        write_measures(measures_frame([ROW]), tmp_path / f"{name}.measures.parquet")
+        write_measures(pd.DataFrame([ROW]), tmp_path / f"{name}.measures.parquet")
     with pytest.raises(InputError, match="is measured twice"):
         read_measures(tmp_path)
 

@@ -6,7 +6,6 @@ message. A broken reply is asked for once more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import unicodedata
 from collections import Counter
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import distinct_names
 from fairstats.asking.item_prompts import Prompt, load_prompt, load_template, quoted
 from fairstats.asking.models import Ask, Model, Replies, Reply, Task
@@ -94,7 +94,7 @@ class Earlier(NamedTuple):
 def prompts_sha256(stage: str) -> str:
     """Return the sha256 of the templates of a stage's messages."""
     texts = [load_template(name).template for name in TEMPLATES[stage]]
-    return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()
+    return text_sha256("\n\n".join(texts))
 
 
 def filter_prompt(item: Item, attributes: Iterable[str]) -> Prompt:

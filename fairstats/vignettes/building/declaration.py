@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from fairstats._lib.problems import InputError, Problem, collected, refuse
-from fairstats._lib.safe_names import canonical_json
+from fairstats._lib.safe_names import canonical_json, text_sha256
 from fairstats._lib.toml_files import Fault, Flag, Number, Table, must, parse, read_toml
 from fairstats._lib.untrusted_files import file_inside
 from fairstats.asking.models import Connect, Model
@@ -241,7 +240,7 @@ class Build:
     @property
     def sha256(self) -> str:
         """Return the hash of the parts of the file that affect the result."""
-        return hashlib.sha256(canonical_json(dict(self.declared)).encode()).hexdigest()
+        return text_sha256(canonical_json(dict(self.declared)))
 
 
 def load_build(path: Path, connect: Connect) -> Build:

@@ -22,7 +22,7 @@ from fairstats._lib.records import (
     json_value,
 )
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.table_text import table_csv
+from fairstats._lib.table_text import json_text, table_csv
 from fairstats._lib.toml_files import Flag, must, parse
 from fairstats._lib.untrusted_files import refuse_links
 from fairstats.benchmarks.benchmark_files import attribute_table, check_name, item_lines
@@ -139,7 +139,7 @@ class BuildFolder:
             "agents": agents,
             **self._made_with(),
         }
-        self._write(BUILD, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        self._write(BUILD, json_text(content))
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> Path:
         """Write a file of JSON Lines."""

@@ -58,7 +58,7 @@ _JUDGED = (
 
 @dataclass(frozen=True)
 class Facts:
-    """The content of a data card."""
+    """What a release states: its items, its tables by file, and the hashes of its sources."""
 
     review: Review
     version: str
@@ -66,10 +66,15 @@ class Facts:
     tables: Mapping[str, pd.DataFrame]
     sources: Mapping[str, str]
 
+    @property
+    def reviewed(self) -> bool:
+        """Return whether reviewers decided on the variants."""
+        return "decisions.csv" in self.tables
 
-def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
+
+def card_text(facts: Facts, files: Mapping[str, str]) -> str:
     """Return the data card."""
-    built = facts.review.built
+    built, reviewed = facts.review.built, facts.reviewed
     title = str(built.declared["title"]) + ("" if reviewed else " (not reviewed)")
     limits = _LIMITS[:1] if is_substitution(built.declared) else _LIMITS
     parts = [

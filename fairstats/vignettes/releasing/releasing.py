@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,31 +98,25 @@ def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Rele
     decided = _decided(review, unreviewed=unreviewed)
     without = left_out(built, decided)
     lost = set(without["item_id"])
-    released = [item_id for item_id in built.complete if item_id not in lost]
+    released = tuple(item_id for item_id in built.complete if item_id not in lost)
     if not released:
         raise _nothing_left(built, without)
-    stages = stage_counts(built, without, reviewed=decided is not None)
-    tables = _tables(review, decided, without, stages)
-    sources = _sources(built)
-    # The declaration is last, so that an incomplete folder is not a benchmark.
-    contents = {name: table_csv(table) for name, table in tables.items()}
-    contents |= _beside(review, reviewed=decided is not None)
+    facts = Facts(review, version, released, _tables(review, decided, without), _sources(built))
+    contents = {name: table_csv(table) for name, table in facts.tables.items()} | _beside(facts)
     contents[f"{built.name}.jsonl"] = item_lines(_line(review, item_id) for item_id in released)
-    last = {
-        f"{built.name}.toml": toml_text(declaration(review, version, released, decided, sources))
-    }
-    facts = Facts(review, version, tuple(released), tables, sources)
-    contents[CARD] = card_text(facts, _hashes(contents | last), reviewed=decided is not None)
+    # The declaration is last, so that an incomplete folder is not a benchmark.
+    last = {f"{built.name}.toml": toml_text(declaration(facts))}
+    contents[CARD] = card_text(facts, _hashes(contents | last))
     manifest = {
         "name": built.name,
         "version": version,
         "items": len(released),
-        "reviewed": decided is not None,
+        "reviewed": facts.reviewed,
         "keep": built.declared["keep"],
         "agents": built.declared["agents"],
         "build_sha256": built.declared.get("build_sha256"),
         "items_sha256": built.declared.get("items_sha256"),
-        "made_from": sources,
+        "made_from": facts.sources,
         "fairstats": __version__,
         "files": _hashes(contents | last),
     }
@@ -130,7 +124,7 @@ def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Rele
     sums = _hashes(contents | last)
     contents[SUMS] = "".join(f"{sha}  {name}\n" for name, sha in sums.items())
     path = write_benchmark(Path(out), contents | last, source=built.path)
-    return Released(path, len(released), len(built.groups) + 2, stages)
+    return Released(path, len(released), len(built.groups) + 2, facts.tables["stages.csv"])
 
 
 def _nothing_left(built: Built, without: pd.DataFrame) -> InputError:
@@ -143,10 +137,10 @@ def _nothing_left(built: Built, without: pd.DataFrame) -> InputError:
     return InputError(problems or [Problem(place, "contains no items", "build some first")])
 
 
-def _beside(review: Review, *, reviewed: bool) -> dict[str, str]:
+def _beside(facts: Facts) -> dict[str, str]:
     """Return files to include unchanged: ratings and rubric, and answers by round."""
-    texts = {}
-    if reviewed:
+    review, texts = facts.review, {}
+    if facts.reviewed:
         texts = {
             f"ratings-{one.number}.jsonl": item_lines(records(one.ratings))
             for one in review.rounds
@@ -193,9 +187,10 @@ def _line(review: Review, item_id: str) -> dict[str, Any]:
 
 
 def _tables(
-    review: Review, decided: pd.DataFrame | None, without: pd.DataFrame, stages: pd.DataFrame
+    review: Review, decided: pd.DataFrame | None, without: pd.DataFrame
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a release by file."""
+    stages = stage_counts(review.built, without, reviewed=decided is not None)
     tables = {"stages.csv": stages, "left_out.csv": without}
     if decided is None:
         return tables
@@ -234,34 +229,29 @@ _KEEP = {
 }
 
 
-def declaration(
-    review: Review,
-    version: str,
-    released: Sequence[str],
-    decided: pd.DataFrame | None,
-    sources: Mapping[str, str],
-) -> dict[str, Any]:
+def declaration(facts: Facts) -> dict[str, Any]:
     """Return the content of the benchmark's file."""
-    built = review.built
+    built = facts.review.built
     declared = built.declared
-    made = f"{len(released)} of {len(built.source_items)} source items"
+    made = f"{len(facts.released)} of {len(built.source_items)} source items"
     notes = [_KEEP[declared["keep"]], *_directions(declared)]
-    if decided is None:
+    if not facts.reviewed:
         notes.insert(0, "NOT REVIEWED: the variants of these items have not been judged.")
         made += ", not reviewed"
     else:
-        raters = {rater for one in review.rounds for _, rater in one.handed_out.key}
-        own = decided[decided["item_id"].isin(released)]
+        raters = {rater for one in facts.review.rounds for _, rater in one.handed_out.key}
+        decided = facts.tables["decisions.csv"]
+        own = decided[decided["item_id"].isin(facts.released)]
         edited = int((own["decision"] == EDITED).sum())
         notes.append(
             f"{len(raters)} reviewers took part. Of the {len(own)} variants of these items they "
             f"accepted {int((own['decision'] == ACCEPTED).sum())} unchanged and {edited} edited."
         )
         made += ", reviewed"
-    hashes = ", ".join(f"{name} (sha256 {sha})" for name, sha in sources.items())
+    hashes = ", ".join(f"{name} (sha256 {sha})" for name, sha in facts.sources.items())
     return {
         "name": built.name,
-        "title": declared["title"] + ("" if decided is not None else " (not reviewed)"),
+        "title": declared["title"] + ("" if facts.reviewed else " (not reviewed)"),
         "description": declared.get("description") or declared["title"],
         "options": list(declared["options"]),
         "items_file": f"{built.name}.jsonl",
@@ -271,7 +261,7 @@ def declaration(
         "licence": declared["licence"],
         "citation": declared["citation"],
         "notes": notes,
-        "versions": {version: made},
+        "versions": {facts.version: made},
         "selected_on": selected_on(declared),
         "attributes": {
             name: {key: one[key] for key in ("label", "groups", "pairs", "crosses", "levels")

@@ -9,7 +9,6 @@ validating model's answer.
 from __future__ import annotations
 
 import csv
-import json
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ import pandas as pd
 from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import InputError, input_error, keyword, wrong
 from fairstats._lib.records import json_value
+from fairstats.benchmarks.benchmark_files import item_lines
 from fairstats.ratings.collection.assignment import FACTS, Assigned, assign
 from fairstats.ratings.rubrics import Choice, load_rubric
 from fairstats.vignettes.building.agents import Key
@@ -243,17 +243,16 @@ def subject_lines(review: Review, keys: Iterable[Key], said: Mapping[Key, str]) 
 
     `said` has earlier judgements to show.
     """
-    lines = []
-    for key in keys:
-        parts = [neutral_text(review.built.items[key[0]]), said.get(key, "")]
-        row = {
+    neutral = {item_id: neutral_text(item) for item_id, item in review.built.items.items()}
+    return item_lines(
+        {
             "item_id": key[0],
             "dataset": dataset_of(key),
-            "question": "\n\n".join(filter(None, parts)),
+            "question": "\n\n".join(filter(None, [neutral[key[0]], said.get(key)])),
             "answer": review.text(key),
         }
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    return "".join(lines)
+        for key in keys
+    )
 
 
 def neutral_text(item: BuiltItem) -> str:

@@ -28,6 +28,8 @@ _BETWEEN = (
 )
 _BEFORE_PERSON = re.compile(rf"(?i){_BETWEEN},? {PERSON}(?! (?:cells?|chromatids?))")
 _AND = re.compile(r"(?i)(?:,| and| or|, or|, and) ")
+# These do not reveal a sex.
+_PAIR = re.compile(r"(?i)(?:aunts?|nieces?) or (?:uncle|nephew)s?\b")
 # "Daughter cells", "Sister Mary Joseph nodule": words of biology and names, not relatives.
 _NO_RELATIVE = r"(?! (?:cells?|chrom\w+|nucle\w+|Mary|study)\b)"
 #: An abbreviation in capitals is not one of these words: "MEN 2A", "MS".
@@ -169,9 +171,7 @@ def _found(text: str) -> Iterator[Found]:
         yield Found(*title.span(), title.group(), "sex")
     for noun in replaceable().finditer(text):
         known = neutral_word(noun.group())
-        # "Aunt or uncle" does not reveal a sex.
-        both = re.compile(r"(?i)(?:aunts?|nieces?) or (?:uncle|nephew)s?\b")
-        pair = any(b.start() <= noun.start() < b.end() for b in both.finditer(text))
+        pair = any(p.start() <= noun.start() < p.end() for p in _PAIR.finditer(text))
         if known and not pair and not is_abbreviation(noun.group(), text):
             yield Found(*noun.span(), noun.group(), known[0])
     for table in demographic_words().values():

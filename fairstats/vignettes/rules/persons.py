@@ -258,7 +258,7 @@ class Referents:
             return True
         if _NO_PATIENT.search(before) and self._aged:
             return False
-        own = re.compile(_NOUN.pattern).match(self._text, start)
+        own = _NOUN.match(self._text, start)
         same = own is not None and own.lastgroup == self._sex
         if re.search(r"(?i)\b(?:the|this|that)(?: [\w-]+)? $", before):
             return same or self._sex is None

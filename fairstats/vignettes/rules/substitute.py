@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import Field
 
+from fairstats._lib.formatting import capital
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
@@ -84,7 +85,7 @@ def load_groups(path: Path) -> Groups:
         attributes[name] = Attribute(
             name=name,
             label=table.label,
-            groups=MappingProxyType({g: words[g][0].upper() + words[g][1:] for g in groups}),
+            groups=MappingProxyType({group: capital(words[group]) for group in groups}),
             pairs=tuple((reference, group) for group in groups if group != reference),
             crosses=table.crosses or (),
             levels=MappingProxyType(levels),

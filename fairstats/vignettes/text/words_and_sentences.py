@@ -143,7 +143,8 @@ _STARTERS = frozenset(
 _LINE = re.compile(r"\s*\n(?!\s*[^\W\d_A-Z][a-z\s])")
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=20_000)
+def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a vignette, in order.
 
     Each is without surrounding white space. Joined, they contain the whole text except white space.
@@ -158,13 +159,8 @@ def sentences(text: str) -> list[str]:
     Examples
     --------
     >>> sentences('Dr. Smith notes 37.5 °C, e.g. no fever. "Why?" asks the patient. What is next?')
-    ['Dr. Smith notes 37.5 °C, e.g. no fever.', '"Why?" asks the patient.', 'What is next?']
+    ('Dr. Smith notes 37.5 °C, e.g. no fever.', '"Why?" asks the patient.', 'What is next?')
     """
-    return list(_sentences(text))
-
-
-@lru_cache(maxsize=20_000)
-def _sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for line in _LINE.split(text):
         start = 0

@@ -93,12 +93,18 @@ def test_reply_with_instructions_is_treated_as_text(service, build, tmp_path):
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
+        ("", "not one JSON object"),
         ("They live alone.", "not one JSON object"),
+        ('["background"]', "not one JSON object"),
+        ('{"background": "a", "background": "b"}', "not one JSON object"),
+        ("{" * 5000, "not one JSON object"),
         ("{}", "has to be there"),
         ('{"background": 7}', "has to be there"),
         ('{"background": " "}', "has to be there"),
         (json.dumps({"background": "x" * 20_001}), "is too long"),
         ('{"background": "alone\\u0007"}', "holds signs that are no text"),
+        ('{"background": "alone\\ud800"}', "holds signs that are no text"),
+        ('{"background": "alone\\u001b[2J"}', "holds signs that are no text"),
     ],
 )
 def test_broken_reply_is_refused_with_the_reason(reply, said):

@@ -80,13 +80,13 @@ def test_inflections_have_one_stem():
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \n"])
 def test_no_text_has_no_sentence(text):
-    assert sentences(text) == []
+    assert sentences(text) == ()
     assert final_sentence(text) == ""
 
 
 @pytest.mark.parametrize("text", ["Fever", "Fever.", "fever?", "...", "37.5", "发热", "حمى"])
 def test_one_word_is_one_sentence(text):
-    assert sentences(f" {text}\n") == [text]
+    assert sentences(f" {text}\n") == (text,)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_one_word_is_one_sentence(text):
     ],
 )
 def test_stop_within_a_sentence_does_not_end_it(text):
-    assert sentences(text) == [text]
+    assert sentences(text) == (text,)
 
 
 @pytest.mark.parametrize(
