@@ -32,7 +32,7 @@ def sources_table(release: Release) -> GT:
 
     rows = pd.DataFrame(
         {
-            **entry,
+            **{name: value for name, value in entry.items() if name != "set_items"},
             "benchmark": (benchmark := release.benchmarks[entry["benchmark"]]).title,
             "benchmark_version": benchmark.versions.get(
                 entry["benchmark_version"], entry["benchmark_version"]
@@ -53,9 +53,11 @@ def sources_table(release: Release) -> GT:
             items="Items",
             answers="Answers",
             missing="Missing",
+            refused="Refused",
+            failed="Failed",
         )
         .sub_missing(missing_text="not known")
-        .fmt_integer(columns=["items", "answers", "missing"])
+        .fmt_integer(columns=["items", "answers", "missing", "refused", "failed"])
     )
 
 
