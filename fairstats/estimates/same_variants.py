@@ -14,6 +14,7 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, grid
+from fairstats.counts.outcomes import groups_of
 from fairstats.counts.patterns import CountingPolicy, GroupAnswers, IntArray, apply_policy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.differences import mean_difference
@@ -91,6 +92,9 @@ class SameVariants(Tabular):
 def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame:
     """Return the flips of one answer set: one row per item, one column per attribute asked.
 
+    An attribute that only has the variants of one that crosses it has a column for each group of
+    the other crossed attribute.
+
     A flip is 1 if only group a's answer is right, −1 if only group b's is, and 0 if both or neither
     are. It is NaN if an answer that counts is missing. With several samples, every answer of a is
     compared with every answer of b, and the group that is right more often counts.
@@ -99,19 +103,32 @@ def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame
     counting: CountingPolicy = "incorrect" if policy == "incorrect" else "complete"
     # In blocks: the outcomes of an item need many times the bytes of its marks.
     parts = [_block_marks(block, counting) for block in grid.blocks(_BLOCK)]
-    there = [one.name for one in grid.benchmark.varied if any(one.name in part for part in parts)]
-    return pd.concat(parts).reindex(columns=there)
+    names = dict.fromkeys(name for part in parts for name in part)
+    return pd.concat(parts).reindex(columns=list(names))
+
+
+def _first_pairs(grid: Grid) -> dict[str, tuple[GroupAnswers, tuple[str, str]]]:
+    """Return the first pair of each attribute asked; of a crossed one, with each other group."""
+    found, groups = {}, groups_of(grid)
+    for attribute in grid.benchmark.varied:
+        if attribute.name not in groups or not attribute.pairs:
+            continue
+        own, (a, b) = groups[attribute.name], attribute.pairs[0]
+        if own.crossing is None:
+            found[attribute.name] = own, (a, b)
+            continue
+        for layer in own.crossing.layers(attribute):
+            pair = layer[a], layer[b]
+            found[f"{attribute.name} ({'/'.join(pair)})"] = groups[own.crossing.name], pair
+    return found
 
 
 def _block_marks(grid: Grid, counting: CountingPolicy) -> pd.DataFrame:
     marks = {}
-    for attribute in grid.benchmark.varied:
-        own = GroupAnswers.of(grid, attribute)
-        if attribute.pairs and len(own.rows):
-            counts = apply_policy(own.pair(attribute.pairs[0]), counting)
-            marks[attribute.name] = np.full(len(grid.unit), np.nan)
-            signs = np.sign(counts.n10 - counts.n01)
-            marks[attribute.name][own.rows] = np.where(counts.n > 0, signs, np.nan)
+    for name, (own, pair) in _first_pairs(grid).items():
+        counts = apply_policy(own.pair(pair), counting)
+        marks[name] = np.full(len(grid.unit), np.nan)
+        marks[name][own.rows] = np.where(counts.n > 0, np.sign(counts.n10 - counts.n01), np.nan)
     return pd.DataFrame(marks, index=pd.Index(grid.items, name="item_id"))
 
 
@@ -184,7 +201,7 @@ def unlike_others(grid: Grid, models: Sequence[Sequence[int]]) -> dict[int, str]
     `place` in `fairstats.inference.letters.matched_patterns`.
     """
     ratio = grid.benchmark.same_variants_odds_ratio
-    attributes = [attribute.name for attribute in grid.benchmark.varied]
+    attributes = list(_first_pairs(grid))
     shape = len(grid.item_names), len(attributes)
     flips, sizes = np.zeros((_PARTS, *shape)), np.zeros((_PARTS, 1, 1))
 
@@ -352,7 +369,9 @@ def variant_sets(
     How far models share flips depends on the benchmark's variants. So r is derived from answers to
     that benchmark (docs/benchmark-files.md), and without r there is no verdict. The test takes two
     attributes. If an attribute has several pairs of groups, the first declared pair counts. With
-    several samples of an item, the group that is right more often counts.
+    several samples of an item, the group that is right more often counts. If an attribute only has
+    the variants of one that crosses it, its flips with each group of the other crossed attribute
+    count as those of an attribute.
 
     FairMedQA declares 2.5. Its 15 released answer sets form 61 pairs of the same version, with a
     smallest odds ratio of 2.47. All 61 are judged the same. Of 44 pairs across versions, none is

@@ -8,7 +8,7 @@ parts themselves: a release is computed from what it holds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,9 +112,7 @@ def store_answers(
             summaries.append(summary_of(checked))
             write_parquet(checked, folder / f"{number:05}.parquet")
         frame = scan_answers(folder, memory_limit=memory_limit)
-        # No two parts have the same item of an answer set.
-        counts = pd.concat(summaries, ignore_index=True)
-        summary = counts.groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).sum()
+        summary = _added_up(summaries)
         units = summary[list(UNIT_COLUMNS)].drop_duplicates()
         problems = same_looking_problems(units.assign(_path=path))
         refuse([*problems, *_incomplete(frame, known, path)])
@@ -194,14 +192,31 @@ def _incomplete(frame: Any, known: Mapping[str, Benchmark], path: str) -> Iterat
 
 
 def summary_of(answers: pd.DataFrame) -> pd.DataFrame:
-    """Count the answers and missing answers of each answer set, with the reasons."""
+    """Count the answers and missing answers of each answer set, by snapshot and collector.
+
+    ``set_items`` are the items of the whole answer set: its samples, or its corrected answers, can
+    have another snapshot or collector.
+    """
     optional = {c: answers.get(c) for c in ("snapshot", "collector")}
+    whole = answers.groupby(list(UNIT_COLUMNS))["item_id"].transform("nunique")
     reasons = {"refused": answers["status"] == "refused", "failed": answers["status"] == "error"}
-    frame = answers.assign(**optional, missing=answers["answer"].isna(), **reasons)
+    missing = answers["answer"].isna()
+    frame = answers.assign(**optional, missing=missing, set_items=whole, **reasons)
     return frame.groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).agg(
         items=("item_id", "nunique"),
+        set_items=("set_items", "first"),
         answers=("status", "size"),
         missing=("missing", "sum"),
         refused=("refused", "sum"),
         failed=("failed", "sum"),
     )
+
+
+def _added_up(summaries: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Add up the summaries of parts, of which no two have the same item of an answer set."""
+    unit = list(UNIT_COLUMNS)
+    each = pd.concat([one.drop_duplicates(unit) for one in summaries])
+    every = pd.concat(summaries).groupby(list(SUMMARY_KEYS), as_index=False, dropna=False).sum()
+    # A part may lack some of a set's snapshots.
+    whole = each.groupby(unit)["set_items"].sum().loc[pd.MultiIndex.from_frame(every[unit])]
+    return every.assign(set_items=whole.to_numpy())

@@ -393,7 +393,7 @@ class AnswerSet:
         """Return the number of independent units: items, or the declared clusters."""
         known = [pair.value(self.kind.difference, "n_units") for pair in self.pairs]
         known = [number for number in known if not math.isnan(number)]
-        return int(max(known)) if known else sum(entry["items"] for entry in self.entries)
+        return int(max(known or [entry["set_items"] for entry in self.entries], default=0))
 
     @property
     def clustered(self) -> bool:

@@ -101,6 +101,8 @@ class Layout:
         The key of each item; −1 if it has none.
     units : ndarray of int, shape (items,), optional
         The cluster of each item, if the benchmark declares one.
+    unasked : frozenset of str
+        The attributes without answers to variants of their own.
     """
 
     benchmark: Benchmark
@@ -108,6 +110,7 @@ class Layout:
     items: tuple[str, ...]
     key: Codes
     units: npt.NDArray[np.int64] | None = None
+    unasked: frozenset[str] = frozenset()
 
     def part(self, places: slice) -> Layout:
         """Return the layout of some of the items."""
@@ -126,31 +129,46 @@ class Layout:
 
     @cached_property
     def pairs(self) -> tuple[tuple[str, int, int], ...]:
-        """Return each declared pair of a varied attribute: its name and its two variants."""
+        """Return each declared pair of a varied attribute: its name and its two variants.
+
+        If an attribute only has the variants of one that crosses it, a pair is there once for each
+        group of the other crossed attribute, one after the other.
+        """
         places = {variant: place for place, variant in enumerate(self.benchmark.variants)}
-        return tuple(
-            (f"{attribute.name}: {a}/{b}", places[attribute.name, a], places[attribute.name, b])
-            for attribute in self.benchmark.varied
-            for a, b in attribute.pairs
-        )
+        varied = self.benchmark.varied
+        crossings = [one for one in varied if one.crosses and one.name not in self.unasked]
+        found = []
+        for own in varied:
+            layers = [(own.name, {group: group for group in own.groups})]
+            for one in crossings:
+                if own.name in self.unasked & {*one.crosses} and one.layers(own):
+                    layers = [(one.name, layer) for layer in one.layers(own)]
+                    break
+            found += [
+                (f"{own.name}: {a}/{b}", places[name, layer[a]], places[name, layer[b]])
+                for a, b in own.pairs
+                for name, layer in layers
+            ]
+        return tuple(found)
 
     @cached_property
-    def crossed(self) -> tuple[tuple[int, int, int, int], ...]:
+    def exchanges(self) -> tuple[tuple[int, int, int, int], ...]:
         """Return pairs with exchanged partners: two pairs, then the two variants of the new pair.
 
-        The first group of a pair is combined with the second group of a pair of another attribute.
+        The first group of a pair is combined with the second group of a pair of another attribute,
+        or of the same pair with another group of the attribute that crosses it.
         If only one attribute is varied, each of its groups is combined with the variants that are
         in no declared pair with it, e.g. the neutralized one.
         """
-        attribute = [name.partition(":")[0] for name, _, _ in self.pairs]
+        variants = self.benchmark.variants
         found = []
         for one, two in combinations(range(len(self.pairs)), 2):
-            if attribute[one] != attribute[two]:
-                (_, a, b), (_, c, d) = self.pairs[one], self.pairs[two]
+            (name, a, b), (other, c, d) = self.pairs[one], self.pairs[two]
+            if variants[a][0] != variants[c][0] or name == other:
                 found += [(one, two, a, d), (one, two, c, b)]
         if not found:
             paired = {v for _, a, b in self.pairs for v in (a, b)}
-            others = [v for v in range(len(self.benchmark.variants)) if v not in paired]
+            others = [v for v in range(len(variants)) if v not in paired]
             found = [
                 (n, n, side, other)
                 for n, (_, a, b) in enumerate(self.pairs)
@@ -421,7 +439,20 @@ def _layout(
         # An item without a cluster is a unit by itself.
         names = [clusters.get(item, f"\0{item}") for item in items]
         units = np.asarray(pd.factorize(np.array(names, dtype=object))[0], dtype=np.int64)
-    return Layout(benchmark, version, items, key, units), options, places
+    return (
+        Layout(benchmark, version, items, key, units, _unasked(benchmark, grids)),
+        options,
+        places,
+    )
+
+
+def _unasked(benchmark: Benchmark, grids: list[Grid]) -> frozenset[str]:
+    """Return the attributes without answers to variants of their own, if any are crossed."""
+    if not any(one.crosses for one in benchmark.varied):
+        return frozenset()
+    asked = np.any([(own.answers != NOT_ASKED).any(axis=(0, 2)) for own in grids], axis=0)
+    there = {name for (name, _), one in zip(benchmark.variants, asked, strict=True) if one}
+    return frozenset(benchmark.attributes.keys() - there)
 
 
 def _sheets(

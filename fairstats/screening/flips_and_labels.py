@@ -67,14 +67,14 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     flips within pairs divided by the mean number after the exchange, on items that have both. All
     pairs together, and each pair, are compared with the median of other models: texts of a pair may
     be closer to each other than texts of two attributes, and only one of these may have an effect.
-    See `Layout.crossed` for a single attribute. Returns None for a
+    See `Layout.exchanges` for crossed attributes and for a single one. Returns None for a
     benchmark without variants outside its pairs.
     """
     layout = panel.layout
-    if not layout.crossed:
+    if not layout.exchanges:
         return None
-    within, crossed = _by_pair(sheet, layout)
-    if np.count_nonzero(crossed.any(axis=1)) < FEWEST_ITEMS:
+    within, exchanged = _by_pair(sheet, layout)
+    if np.count_nonzero(exchanged.any(axis=1)) < FEWEST_ITEMS:
         return not_checked(PAIR_FLIPS, f"fewer than {FEWEST_ITEMS} items have different answers")
 
     def sums_of(one: Sheet) -> FloatArray:
@@ -83,20 +83,20 @@ def check_pair_flips(sheet: Sheet, panel: Panel) -> Finding | None:
     def ratio_of(one: Sheet, *, chosen: slice) -> float | None:
         # All pairs of a sheet are counted at once.
         sums = panel.once((PAIR_FLIPS, id(one)), partial(sums_of, one))
-        within, crossed = sums[:, chosen].sum(axis=1)
-        return float(within / crossed) if crossed else None
+        within, exchanged = sums[:, chosen].sum(axis=1)
+        return float(within / exchanged) if exchanged else None
 
-    exchanged = any(one != two for one, two, _, _ in layout.crossed)
+    several = any(one != two for one, two, _, _ in layout.exchanges)
     found: list[tuple[float, float, float, str, int, float, float]] = []
     for what, chosen in _pairs(layout):
-        w, c = within[:, chosen].sum(axis=1), crossed[:, chosen].sum(axis=1)
+        w, c = within[:, chosen].sum(axis=1), exchanged[:, chosen].sum(axis=1)
         if np.count_nonzero(c) < FEWEST_ITEMS:
             continue
         # An attribute without an effect flips less often than its exchange with one that has one.
         of_each = partial(ratio_of, chosen=chosen)
         ratios = panel.of_other_models(sheet, f"{PAIR_FLIPS} {what}", of_each)
         usual = median(ratios) if len(ratios) >= FEWEST_MODELS else math.nan
-        part = ALL_PAIRS if what == EVERY_PAIR and exchanged else ONE_PAIR
+        part = ALL_PAIRS if what == EVERY_PAIR and several else ONE_PAIR
         # Flips within pairs that are as frequent as others are no sign, whatever other models do.
         limit = ALONE if math.isnan(usual) else min(usual * part, 1.0)
         ratio = float(w.sum() / c.sum())
@@ -134,6 +134,8 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     wrong. It is never more than a question: a model may truly ignore the group.
     """
     layout = panel.layout
+    if not _differing(sheet, layout)[2].any():
+        return not_checked(FLIP_LEVEL, "no pair of groups has two answers")
     values = panel.of_other_models(sheet, FLIP_LEVEL, partial(relative_flips, panel=panel))
     if len(values) < FEWEST_MODELS:
         return too_few_models(FLIP_LEVEL, len(values))
@@ -246,10 +248,12 @@ def _whole_items(sheet: Sheet, panel: Panel) -> float:
 
 
 def _pairs(layout: Layout) -> Iterator[tuple[str, slice]]:
-    """Yield all pairs together, and each pair: its name, and its place among the columns."""
+    """Yield all pairs together, and each pair: its name, and its places among the columns."""
     yield EVERY_PAIR, slice(None)
-    for place, (name, _, _) in enumerate(layout.pairs):
-        yield name, slice(place, place + 1)
+    names = [name for name, _, _ in layout.pairs]
+    for name in dict.fromkeys(names):
+        start = names.index(name)
+        yield name, slice(start, start + names.count(name))
 
 
 def flip_shares(sheet: Sheet, layout: Layout) -> FloatArray:
@@ -328,16 +332,16 @@ def _by_pair(sheet: Sheet, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """Return flips within each pair, and after its exchanges, on items that have both."""
     letters, answered = sheet.letters, sheet.answered
     items, pairs = len(letters), len(layout.pairs)
-    crossed, n = np.zeros((items, pairs)), np.zeros((items, pairs))
-    for one, two, first, second in layout.crossed:
+    exchanged, n = np.zeros((items, pairs)), np.zeros((items, pairs))
+    for one, two, first, second in layout.exchanges:
         there = answered[:, first] & answered[:, second]
         differ = there & (letters[:, first] != letters[:, second])
         for pair in {one, two}:
-            crossed[:, pair] += differ
+            exchanged[:, pair] += differ
             n[:, pair] += there
     _, _, there, differ = _differing(sheet, layout)
     both = (n > 0) & there
-    return (both & differ).astype(np.float64), np.where(both, crossed / np.maximum(n, 1), 0.0)
+    return (both & differ).astype(np.float64), np.where(both, exchanged / np.maximum(n, 1), 0.0)
 
 
 def _directions(sheet: Sheet, panel: Panel) -> FloatArray:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
 
 from fairstats.counts.grid import NOT_ASKED
 from fairstats.inference.clustered_answers import sign_flip_test
-from fairstats.inference.mcnemar import mcnemar
 from fairstats.screening.answer_sheets import Layout, Panel, Sheet
 from fairstats.screening.findings import (
     LOOK_LEVEL,
     Finding,
     Flag,
+    not_checked,
 )
 from fairstats.screening.flips_and_labels import flip_shares
 from fairstats.screening.letters_and_keys import DISAGREE, read_again
@@ -37,26 +38,28 @@ WHY_MISSING = "Did the model not answer, or was its answer not read or left out?
 def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
     """Test if more answers are missing for one group of a pair than for the other.
 
-    McNemar's exact test of the items that only one group's answer is missing for; with clusters,
-    the test that flips these. The smallest p-value of all pairs is multiplied by their number.
-    Models may truly refuse more often for one group: stored replies can show that (see
-    `confirm_missing`).
+    The exact test that flips items, or clusters: McNemar's, if an item has one answer for each
+    group. The smallest p-value of all pairs is multiplied by their number. Models may truly refuse
+    more often for one group: stored replies can show that (see `confirm_missing`).
     """
     layout, missing, found = panel.layout, ~sheet.answered, []
-    for name, a, b in layout.pairs:
+    units = np.arange(len(missing)) if layout.units is None else layout.units
+    for name, variants in groupby(layout.pairs, key=itemgetter(0)):
+        _, a, b = (list(column) for column in zip(*variants, strict=True))
+        if not sheet.asked[a + b].any():
+            continue
         only_a = int((missing[:, a] & ~missing[:, b]).sum())
         only_b = int((missing[:, b] & ~missing[:, a]).sum())
-        if layout.units is not None:
-            change = missing[:, a].astype(np.int64) - missing[:, b]
-            by_unit = np.bincount(layout.units, weights=change).astype(np.int64)
-            p = float(sign_flip_test(by_unit, method="exact").p_value)
-        else:
-            p = float(mcnemar(n10=only_a, n01=only_b, method="exact").p_value)
-        found.append((p, -abs(only_a - only_b), only_a, only_b, name))
-    p, _, only_a, only_b, name = min(found)
-    value = (only_a - only_b) / len(missing)
-    note = f"{name}: an answer is missing for only the first group of {only_a} items, and for only "
-    note += f"the second of {only_b}."
+        change = missing[:, a].sum(axis=1) - missing[:, b].sum(axis=1)
+        by_unit = np.bincount(units, weights=change).astype(np.int64)
+        p = float(sign_flip_test(by_unit, method="exact").p_value)
+        found.append((p, -abs(only_a - only_b), only_a, only_b, name, missing[:, a].size))
+    if not found:
+        return not_checked(MISSING_BY_GROUP, "no pair of groups was asked")
+    p, _, only_a, only_b, name, n = min(found)
+    value = (only_a - only_b) / n
+    note = f"{name}: only the first group's answer is missing in {only_a} pairs, and only the "
+    note += f"second's in {only_b}."
     p = min(1.0, p * len(found))
     return Finding(MISSING_BY_GROUP, value, 0.0, p, "look", note, WHY_MISSING)
 

@@ -30,6 +30,8 @@ from fairstats.estimates.same_variants import (
 )
 from fairstats.vignettes.tables import FINDING_COLUMNS
 from fairstats.vignettes.variant_sets import variant_set_findings, variant_set_flags
+from tests.crossed_groups import CELLS, crossed_groups
+from tests.make_answers import make_answers
 
 _GROUPS = {
     "race": ("white", "black"),
@@ -344,6 +346,26 @@ def test_other_variants_of_one_attribute_cost_the_rank(answers):
     # Of few models, one with other variants could make the others look so.
     few = rank_models(_board(answers, flips[:5]), benchmarks=JUDGED)
     assert few["rank"].notna().all()
+
+
+def test_other_variants_cost_the_rank_where_groups_are_crossed():
+    """One crossed variant that many models get wrong flips for both attributes."""
+    crossed = crossed_groups(
+        replace(JUDGED[0], answer_keys={f"i{n}": "AB"[n % 2] for n in range(600)})
+    )
+    rng = np.random.default_rng(5)
+    variants = [("race_sex", cell) for cell in CELLS]
+    one, other = (rng.integers(len(CELLS), size=600) for _ in range(2))
+    sets = []
+    for model, lures in enumerate((one, one, one, other)):
+        wrong = (lures[:, None] == np.arange(len(CELLS))) & (rng.random((600, len(CELLS))) < 0.5)
+        texts = ["".join("ABAB"[n % 2 + cell] for cell in item) for n, item in enumerate(wrong)]
+        sets.append(make_answers(texts, of=crossed, variants=variants, models=[f"model {model}"]))
+    board = pd.concat(sets, ignore_index=True)
+    ranks = rank_models(board, benchmarks=[crossed]).set_index("model")
+    assert ranks["rank"].notna().tolist() == [True, True, True, False]
+    verdicts = variant_sets(board, benchmarks=[crossed])["verdict"]
+    assert verdicts.tolist() == [SAME, SAME, DIFFERENT, SAME, DIFFERENT, DIFFERENT]
 
 
 def test_a_model_swayed_in_the_opposite_direction_keeps_its_rank(answers):

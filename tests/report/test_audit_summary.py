@@ -156,7 +156,7 @@ def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(
     said = "missing answers could change the verdict: the difference could be 0 to 1"
     answers = changed(first, "verdict_reason", [said, None, None])
     assert "the missing answers could change the verdict" in recommendation(answers)
-    entries = [{"missing": 446, "answers": 3000, "items": 150}]
+    entries = [{"missing": 446, "answers": 3000, "set_items": 150}]
     for refused, told, fetched in ((0, False, True), (440, True, True), (446, True, False)):
         entries[0]["refused"] = refused
         with pytest.MonkeyPatch.context() as patch:

@@ -204,7 +204,7 @@ def test_clusters_are_named_and_counted_wherever_items_are(ranked, benchmark):
     def asked(benchmark: Benchmark, items: int) -> str:
         estimates = pd.DataFrame({"metric": ["accuracy_difference"], "n_units": [9]})
         board = SimpleNamespace(benchmark=benchmark, models=["m"], estimates=estimates)
-        release = SimpleNamespace(answers_of=lambda *_: [{"items": items}])
+        release = SimpleNamespace(answers_of=lambda *_: [{"set_items": items}])
         return counted_items(benchmark, *asked_items(board, release))
 
     # All 60 items are of 12 wards, although the model was asked items of 9 only.

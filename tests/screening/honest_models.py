@@ -58,6 +58,10 @@ def draw_items(benchmark: Benchmark, *, rng: np.random.Generator) -> Items:
         for pair in attribute.pairs
         for group, sign in zip(pair, (1, -1), strict=True)
     }
+    for one in benchmark.varied:
+        for group, levels in one.levels.items() if one.crosses and not one.pairs else ():
+            own = zip(one.crosses, levels, strict=True)
+            side[one.name, group] = sum(side.get(level, 0) for level in own)
     direction = np.array([side.get(variant, 0) for variant in variants])
     sway = direction * rng.gamma(1.5, 0.6, (n, 1)) + rng.normal(0, 0.5, (n, len(variants)))
     appeal = rng.normal(0, 1.2, (n, 1, len(options)))

@@ -137,7 +137,7 @@ def _sources_table(release: Release, nouns: str) -> GT:
     """Count answers by model, snapshot, set of vignettes and prompt."""
     rows = pd.DataFrame(
         {
-            **entry,
+            **{name: value for name, value in entry.items() if name != "set_items"},
             "benchmark": (benchmark := release.benchmarks[entry["benchmark"]]).title,
             "benchmark_version": benchmark.versions.get(
                 entry["benchmark_version"], entry["benchmark_version"]
@@ -158,9 +158,11 @@ def _sources_table(release: Release, nouns: str) -> GT:
             items="Items",
             answers="Answers",
             missing="Missing",
+            refused="Refused",
+            failed="Failed",
         )
         .sub_missing(missing_text="not known")
-        .fmt_integer(columns=["items", "answers", "missing"])
+        .fmt_integer(columns=["items", "answers", "missing", "refused", "failed"])
     )
 
 

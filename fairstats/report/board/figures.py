@@ -255,7 +255,7 @@ def is_long(board: Board) -> bool:
 
 def asked_items(board: Board, release: Release) -> tuple[int, int | None]:
     """Return the number of a board's items and, if several share one, of their clusters."""
-    own = [entry["items"] for model in board.models for entry in release.answers_of(board, model)]
+    own = [one["set_items"] for model in board.models for one in release.answers_of(board, model)]
     items = max([len(board.benchmark.items), *own])
     if items == len(board.benchmark.clusters):
         # The file of items has all clusters, also those of items that no model was asked.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -553,23 +552,17 @@ def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
-    """State the number of items and answers in entries of the manifest, e.g. of several prompts.
-
-    The entries of one prompt are about different items.
-    """
-    items: Counter[str] = Counter()
-    answers = 0
-    for entry in entries:
-        items[entry["strategy"]] += entry["items"]
-        answers += entry["answers"]
-    counted = counted_items(own.benchmark, max(items.values()), own.units or None)
-    return f"{counted}, {answers:,} answers"
+    """State the number of items and answers in entries of the manifest, e.g. of several prompts."""
+    given = list(entries)
+    items = max(entry["items" if len(given) == 1 else "set_items"] for entry in given)
+    answers = sum(entry["answers"] for entry in given)
+    return f"{counted_items(own.benchmark, items, own.units or None)}, {answers:,} answers"
 
 
 def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
     """State how many items get different answers, in a sentence."""
     entries = own.entries
-    of = f" of {entries[0]['items']:,}" if len(entries) == 1 else ""
+    of = f" of {entries[0]['set_items']:,}" if entries else ""
     # Answers to controls are no changes between groups.
     varied = [attribute.name for attribute in own.benchmark.varied]
     found = flipping_items(flips[flips["attribute"].isin(varied)])
