@@ -387,5 +387,6 @@ def _value(cell: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
-        return str(value)
+        # Excel stores a day as its midnight.
+        return str(value).removesuffix(" 00:00:00")
     return None if value == "" else value

@@ -200,6 +200,8 @@ _WEIGHTY = re.compile(
 
 def _print_decisions(path: Path, text: str) -> None:
     """Print the values that were proposed and need a decision, with their lines."""
+    from fairstats.benchmarks.declaration import NEUTRALIZED
+
     lines = text.split("\n")
     typer.echo(
         f"Decide the lines with the mark DECIDE in {printable(str(path))}, above all:", err=True
@@ -207,7 +209,8 @@ def _print_decisions(path: Path, text: str) -> None:
     for number, line in enumerate(lines, start=1):
         if _WEIGHTY.match(line):
             typer.echo(printable(f"  line {number}: {line}"), err=True)
-        elif line == "pairs = [":
+        # Of the baseline there is no other pair.
+        elif line == "pairs = [" and f'"{NEUTRALIZED}"' not in lines[number]:
             typer.echo(
                 printable(f"  line {number}: pairs, e.g. {lines[number].strip(' ,')}"), err=True
             )

@@ -129,6 +129,9 @@ def test_single_group_can_be_the_unchanged_version(tmp_path):
     assert done.exit_code == 0, done.output
     declared = tomllib.loads(toml.read_text())["attributes"]
     assert [*declared] == ["origin", "baseline"]
+    # Of the baseline's pair there is nothing to decide.
+    decisions = [line for line in done.output.splitlines() if "pairs, e.g." in line]
+    assert [line.partition("e.g. ")[2] for line in decisions] == ['["German", "Turkish"]']
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "xlsx"])

@@ -116,7 +116,7 @@ def _details(one: Comparison) -> str:
             if names:
                 found[f"{verb}{_for_pairs(names, one)}"].append(label)
     if not found:
-        return "no change is significant"
+        return f"no change of {listed(labels.values(), 'or')} is significant"
     still = [label for label in labels.values() if not any(label in own for own in found.values())]
     parts = listed(f"{listed(own)} {changed}" for changed, own in found.items())
     return parts + (f", without a significant change in {listed(still)}" if still else "")
