@@ -225,11 +225,14 @@ def test_board_is_complete_without_scripts(visit):
     assert "Race" in tab.locator(CHART).first.locator("thead").inner_text()
 
 
-def test_phone_shows_one_panel_of_the_chart(visit):
+def test_phone_shows_every_panel_sideways_until_one_is_chosen(visit):
     tab = visit(width=390)
-    panels = tab.locator(CHART).first.locator("thead .panel:visible")
-    assert panels.count() == 1
-    assert "Signed mean" in panels.inner_text()
+    chart = tab.locator(CHART).first
+    panels = chart.locator("thead .panel:visible")
+    assert "Signed mean" in panels.first.inner_text()
+    assert panels.count() > 1
+    # The shadow at its edge shows that there is more.
+    assert chart.evaluate("of => of.scrollWidth > of.parentElement.clientWidth")
     chosen(tab, "Race").check(force=True)
     assert panels.count() == 1
     assert "Race" in panels.inner_text()

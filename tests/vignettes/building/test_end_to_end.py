@@ -13,6 +13,7 @@ from fairstats_collectors.models import EMBEDDED
 
 from fairstats.benchmarks.benchmark_files import toml_text
 from fairstats.benchmarks.vignette_items import read_vignettes
+from fairstats.vignettes.building.attempts import OUTCOMES
 from fairstats.vignettes.building.checks import neutral_problems
 from fairstats.vignettes.text.words_and_sentences import final_sentence
 from tests.serving import chat_reply
@@ -153,35 +154,61 @@ def test_a_neutral_text_keeps_its_content_and_its_question(before, after, kinds)
     assert [p.partition(":")[0] for p in neutral_problems(before, after)] == kinds
 
 
-@installed
-def test_embedded_model_answers_substituted_variants(tmp_path):
-    """Every variant has an outcome, and every round is in the table."""
-    build = {
+@pytest.fixture
+def write_one(tmp_path):
+    """Write one short item: the embedded model needs a second for 200 tokens."""
+    return lambda build: written(tmp_path, build, [item("short")])
+
+
+def embedded_build(**more):
+    return {
         "name": "embedded",
         "title": "By a tiny model",
         "licence": "GPL-3.0-or-later",
         "citation": "fairstats, demonstration items",
         "items": "items.jsonl",
-        "generator": "substitute",
         "attributes": {"race": RACE},
         "neutralize": {"model": EMBEDDED, "max_tokens": 60},
         "validate": {"model": EMBEDDED, "max_tokens": 8},
+        **more,
     }
-    out = tmp_path / "out"
-    # One short item: the embedded model needs a second for 200 tokens.
-    run(written(tmp_path, build, [item("short")]), out=out, progress=False)
+
+
+def check_recorded(out):
+    """Every variant has an outcome, and every round is in the table."""
     variants = lines(out / "variants.jsonl")
     assert [(v["item_id"], v["group"]) for v in variants] == [
         ("short", "white"),
         ("short", "black"),
     ]
+    assert {v["outcome"] for v in variants} <= set(OUTCOMES) - {"not asked"}
+    last = {(row["item_id"], row["group"]): row["outcome"] for row in rows(out / "rounds.csv")}
+    assert last == {(v["item_id"], v["group"]): v["outcome"] for v in variants}
+    assert (out / "triggered.csv").stat().st_size > 0
+    return variants
+
+
+@installed
+def test_embedded_model_completes_every_stage(write_one, tmp_path):
+    """It is tiny: few replies have the requested form, and all of this is recorded."""
+    build = embedded_build(
+        filter={"model": EMBEDDED, "ask": "all", "max_tokens": 4},
+        generate={"model": EMBEDDED, "max_tokens": 4},
+        fuse={"model": EMBEDDED, "max_tokens": 4},
+        rounds=2,
+    )
+    run(write_one(build), out=tmp_path / "out", progress=False)
+    check_recorded(tmp_path / "out")
+    agents = json.loads((tmp_path / "out" / "build.json").read_text(encoding="utf-8"))["agents"]
+    assert agents["generate"]["snapshot"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
+    assert agents["generate"]["endpoint"] == "embedded/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+@installed
+def test_embedded_model_answers_substituted_variants(write_one, tmp_path):
+    run(write_one(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
+    variants = check_recorded(tmp_path / "out")
     # It answers with any letters.
     assert {v["outcome"] for v in variants} <= {"as intended", "not as intended", "unread"}
     assert any(v["variant_answer"] for v in variants)
     assert all(v["text"] and not v["problems"] for v in variants)
-    last = {(row["item_id"], row["group"]): row["outcome"] for row in rows(out / "rounds.csv")}
-    assert last == {(v["item_id"], v["group"]): v["outcome"] for v in variants}
-    assert (out / "triggered.csv").stat().st_size > 0
-    agents = json.loads((out / "build.json").read_text(encoding="utf-8"))["agents"]
-    assert agents["validate"]["snapshot"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
-    assert agents["validate"]["endpoint"] == "embedded/SmolLM2-135M-Instruct.Q4_1.gguf"
