@@ -155,7 +155,7 @@ def test_other_facts_are_other_content(tmp_path, without_screening):
 
 
 def test_declared_facts_are_part_of_the_verified_content(long, tmp_path):
-    of = _inputs(long, long.manifest, tmp_path)
+    of = _inputs(long, tmp_path)
     tables = {name: long.table(name) for name in TABLES}
     assert facts_of(of, tables)["content"] == long.manifest["content"]
     other = facts_of(replace(of, model_facts={"one": {"open": False}}), tables)["content"]
