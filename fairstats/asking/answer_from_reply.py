@@ -38,6 +38,7 @@ from fairstats.asking.reply_patterns import (
     SENTENCE_END,
     SEPARATOR,
     letter_patterns,
+    own_turn,
     plain_text,
 )
 from fairstats.benchmarks.refusals import REFUSAL
@@ -93,7 +94,17 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     >>> parse_answer("I'm sorry, but I can't give medical advice.", options).status
     'refused'
     """
-    text = plain_text(raw or "")
+
+    def states_letter(part: str) -> bool:
+        # An option's text may come from a vignette that is repeated before the question.
+        letter = _parse(part, options).letter
+        return letter is not None and letter == _parse(part, dict.fromkeys(options, "")).letter
+
+    return _parse(own_turn(raw or "", states_letter), options)
+
+
+def _parse(turn: str, options: Mapping[str, str]) -> ParsedAnswer:
+    text = plain_text(turn)
     if text.startswith(":"):
         # A completion model continues after the end of the prompt: "Answer" + ": C".
         text = f"Answer{text}"

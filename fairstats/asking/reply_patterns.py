@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -33,6 +34,55 @@ _THINKING = re.compile(
     rf"""(?xi) (?P<end> </(?:{_NAMES})> | \[/THINK\] | ◁/think▷ | <\|channel\|>final<\|message\|> )
     | <(?:{_NAMES})> | \[THINK\] | ◁think▷ | <\|channel\|>(?:analysis|commentary)"""
 )
+
+# Tokens of chat formats. The header of the model's own turn, and a beginning of text, end nothing.
+_OWN_TURN = r"""
+    (?: <\|(?:im_start|start_header_id|start)\|> | <start_of_turn>)\s*(?:assistant|model)\b
+    | <[|｜]assistant[|｜]>"""
+_HEADER = re.compile(
+    rf"(?xi) \s* (?:<s>(?=\s*\[INST\]) | <bos> | <\|begin_of_text\|>)? \s* (?:{_OWN_TURN})?"
+)
+_TURN_TOKEN = re.compile(
+    rf"""(?xi) <s>[^\n]{{0,99}}</s>  # crossed out
+    | (?P<end> (?: <\|(?:im_end|eot_id|eom_id|eot|end|return|endoftext|end_of_text|end_of_turn
+      |end_of_turn_token)\|> | </s> | <eos> | <end_of_turn> | <[|｜]end[▁_]of[▁_]sentence[|｜]>
+      )(?!\s{{0,9}}(?:{_OWN_TURN}))
+    | (?!{_OWN_TURN})(?: <\|(?:im_start|start_header_id)\|> | <start_of_turn> | \[INST\]
+      | <[|｜](?:user|system)[|｜]> ))"""
+)
+# A line that begins another's turn or a question, or separates examples.
+_NEXT_TURN = re.compile(
+    r"""(?xim) ^[^\w\n]{0,9} (?: user | human | instructions? | (?:next\ |new\ )?question | q
+      | Frage | Pregunta | Pergunta | Domanda | Вопрос | 问题 | 問題 | 질문 )
+      \ ?\d{0,4} [*_ ]{0,3} (?: [:：] | [*_\s]{0,9}$ )
+    | ^[ ]?\#{3,9}\s{0,9}$"""
+)
+
+
+def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
+    r"""Return the reply after its thinking, and without what follows the model's own turn.
+
+    Base models run on into a next question, which they make up, and tokens of chat formats may be
+    left in a reply. A token that ends the turn, or begins another's, ends the reply, unless the
+    reply begins with it: then it holds its prompt. The first line that begins with a name such as
+    ``User:`` or ``Question:``, or is ``###``, ends the reply only if `states_answer` is true of
+    what precedes it. So a reply that first repeats the question stays whole.
+
+    Examples
+    --------
+    >>> own_turn("C\nQuestion: Which drug?\nAnswer: A", lambda part: part.strip() == "C")
+    'C\n'
+    >>> own_turn("It depends.<|im_end|>\nAnswer: A", lambda part: False)
+    'It depends.'
+    """
+    text = without_thinking(raw)
+    header = _HEADER.match(text)
+    begin = header.end() if header else 0
+    end = next((m.start() for m in _TURN_TOKEN.finditer(text, begin) if m["end"]), len(text))
+    if text[begin:end].strip():
+        text = text[:end]
+    line = _NEXT_TURN.search(text)
+    return text[: line.start()] if line and states_answer(text[: line.start()]) else text
 
 
 def plain_text(raw: str) -> str:

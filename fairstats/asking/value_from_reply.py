@@ -46,8 +46,8 @@ from fairstats.asking.reply_patterns import (
     SCALE,
     SENTENCE_END,
     noun_cues,
+    own_turn,
     plain_text,
-    without_thinking,
 )
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import MOST_OPTION
@@ -127,17 +127,26 @@ def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     read if its name is such a noun, or if no other field has a possible value.
 
     ``3/5`` and ``3 out of 5`` are 3 if 5 is the highest value. Numbers in words are read in final
-    statements and named fields only. Each rule takes time proportional to the reply's length.
+    statements and named fields only. What follows the end of the model's own turn is no part of the
+    reply, as for `fairstats.asking.answer_from_reply.parse_answer`. Each rule takes time
+    proportional to the reply's length.
     """
-    raw = (raw or "").replace("\N{MINUS SIGN}", "-")
-    text = plain_text(raw)
+    turn = own_turn(
+        (raw or "").replace("\N{MINUS SIGN}", "-"),
+        lambda part: _parse(part, benchmark).letter is not None,
+    )
+    return _parse(turn, benchmark)
+
+
+def _parse(turn: str, benchmark: Benchmark) -> ParsedAnswer:
+    text = plain_text(turn)
     if text.startswith(":"):
         text = f"Answer{text}"
     if not text:
         return ParsedAnswer(None, "unparsed")
     fields: Found = set()
     reader = _Reader(text, benchmark)
-    if "{" in text and (parts := _json_part(without_thinking(raw))):
+    if "{" in text and (parts := _json_part(turn)):
         before, value, after = parts
         text = plain_text(f"{before}\n{after}")
         reader = _Reader(text, benchmark)

@@ -41,10 +41,16 @@ ROWS_MOVED = "Is each answer in the row of its item, and are letters counted fro
 DIFFERENCE = 0.4
 #: Share of stored replies that our parser reads differently. Another parser may differ on a few.
 DIFFERENT_REPLIES = 0.02
+#: Tests of stored replies besides that of the share.
+TESTS_OF_REPLIES = 3
 #: Share of stored marks, or of replies behind missing answers, that may disagree with the answers.
 DISAGREE = 0.1
 #: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
 EITHER_LETTER = 0.5
+#: Odds that a letter is wrong in replies that were stored without one, relative to all replies. In
+#: replies of GPT-4 and Llama-2-70B that stricter parsers do not read, the odds are up to 3 times
+#: those in replies that they read.
+UNREAD_ODDS = 3
 #: An optional column that is not part of the schema: whether a row counts as correct.
 MARK_COLUMN = "correct"
 _MARKS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
@@ -170,44 +176,58 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     those of another parser, or majorities stored with one of their replies. If options were asked
     in a shuffled order, the stored letter is that of the benchmark's order. So no set is blocked.
     Letters that their replies do not contain are also asked about if they are the key more often
-    than those of the replies. Returns None if no reply is stored, or none is readable and no answer
-    is stored with one.
+    than those of the replies. Replies that were stored without an answer are counted apart: a
+    stricter parser reads fewer. They are asked about if their answers are wrong far more often.
+    Returns None if no reply is stored, or none is readable and no answer is stored with one.
     """
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
     differ = known = unread = 0
     votes: dict[str, int] = {}
+    wrong: list[bool] = []
+    without: dict[str, list[bool]] = {}
+    more = 0
     columns = ["item_id", "answer_raw", "answer", "answer_key"]
     for item, raw, letter, key in stored[columns].itertuples(index=False, name=None):
         read = read_again(item, raw, layout)
         if read is None:
             unread += not pd.isna(letter)
             continue
+        if not pd.isna(key):
+            wrong.append(read != layout.benchmark.canonical(key))
+        if pd.isna(letter):
+            more += 1
+            if not pd.isna(key):
+                without.setdefault(item, []).append(wrong[-1])
+            continue
         known += 1
-        stored_as = None if pd.isna(letter) else layout.benchmark.canonical(letter)
+        stored_as = layout.benchmark.canonical(letter)
         differ += read != stored_as
-        if stored_as in (None, read) or not layout.has_letters:
+        if stored_as == read or not layout.has_letters:
             continue
         if not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw)):
             votes[item] = votes.get(item, 0) + int(stored_as == key) - int(read == key)
     what = "letter" if layout.has_letters else "answer"
-    if not known:
+    if not known and not more:
         if stored["answer"].isna().all():
             return None
         return not_checked(
             REPLIES, f"no {what} could be read in any of {len(stored):,} stored replies"
         )
-    share = differ / known
+    share = differ / max(known, 1)
     p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
     note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
     if unread:
         # Replies with two answers could hide what was changed.
         note += f" {unread:,} more with a stored one give none, or more than one."
+    if more:
+        note += f" {more:,} more give one, and are stored without."
     question = "Are the answers those of another parser or run, or majorities of several replies"
     question += ", or were options asked in another order?" if layout.has_letters else "?"
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
-    return _towards_key(found, list(votes.values()))
+    found = _towards_key(found, list(votes.values()))
+    return _wrong_without(found, wrong, list(without.values()), what)
 
 
 def _towards_key(found: Finding, votes: list[int]) -> Finding:
@@ -217,8 +237,7 @@ def _towards_key(found: Finding, votes: list[int]) -> Finding:
     test.
     """
     up, down = sum(vote > 0 for vote in votes), sum(vote < 0 for vote in votes)
-    # Doubled, as one of two tests.
-    p = min(1.0, 2 * float(scipy.stats.binom.sf(up - 1, up + down, EITHER_LETTER)))
+    p = min(1.0, TESTS_OF_REPLIES * float(scipy.stats.binom.sf(up - 1, up + down, EITHER_LETTER)))
     if p >= found.p_value:
         return found
     note = (
@@ -227,6 +246,30 @@ def _towards_key(found: Finding, votes: list[int]) -> Finding:
     )
     question = "Are the letters majorities of several replies? If not, why do they favour the key?"
     return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
+
+
+def _wrong_without(
+    found: Finding, wrong: list[bool], without: list[list[bool]], what: str
+) -> Finding:
+    """Return the finding that replies stored without an answer are mostly wrong, if clearer.
+
+    Whoever stores wrong answers as unparsed raises the accuracy of the others. Each item has one
+    vote, of most of its replies. The limit is that of all readable replies, with `UNREAD_ODDS`.
+    """
+    if not without:
+        return found
+    items, votes = len(without), sum(2 * sum(one) > len(one) for one in without)
+    usual = float(np.mean(wrong))
+    limit = UNREAD_ODDS * usual / (1 + (UNREAD_ODDS - 1) * usual)
+    p = min(1.0, TESTS_OF_REPLIES * float(scipy.stats.binom.sf(votes - 1, items, limit)))
+    if p >= found.p_value:
+        return found
+    note = (
+        f"{found.note} These {what}s are wrong for {votes:,} of {items:,} items, and in "
+        f"{percent(usual)} of all readable replies."
+    )
+    question = f"Why was no {what} read in these replies?"
+    return Finding(REPLIES, votes / items, limit, p, "look", note, question)
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:

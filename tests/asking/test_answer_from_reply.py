@@ -173,7 +173,7 @@ def test_letter_after_another_options_text_is_not_an_answer() -> None:
         (": B cells are low", None),
         (": A, B or C", None),
         # A base model continues with a question and an answer that it makes up.
-        (": A\n\nQuestion: Which drug?\nAnswer: B", None),
+        (": A\n\nQuestion: Which drug?\nAnswer: B", "A"),
     ],
 )
 def test_completion_that_begins_with_a_colon(
@@ -279,6 +279,13 @@ def test_any_text_gives_an_option_letter_or_none(raw: str, options: dict[str, st
         "[A",
         "(a) ",
         "a or b or ",
+        "Question: ",
+        "x\nQ:\n",
+        "###\n",
+        "C\nUser\n",
+        "<s>x",
+        "<|im_start|>",
+        "x<|im_end|><|im_start|>assistant",
     ],
 )
 def test_parsing_time_is_proportional_to_length(piece: str) -> None:

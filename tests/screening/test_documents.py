@@ -84,6 +84,7 @@ def test_page_gives_the_limits_of_the_code():
     assert row_of("mosaic")[4].startswith(f"{copied.MOSAIC_LIMIT:.0%}")
     assert row_of("group_labels")[4].startswith("half")
     assert flips.LABELS == 0.5
+    assert f"{letters.UNREAD_ODDS} times the odds of all replies" in row_of("stored_replies")[4]
     assert f"at least {flips.DOUBTFUL:.0%} as often" in PAGE
     assert f"at most {flips.MOST_DOUBTFUL:.0%} of items" in PAGE
     assert f"a probability below {expected.UNEXPECTED} count" in PAGE

@@ -309,19 +309,42 @@ def test_two_models_that_nearly_always_give_one_letter_are_no_copies(honest, syn
         assert rows.loc["letter_shares", "flag"] == "look"
 
 
-def test_answer_stored_as_unparsed_although_its_reply_has_a_letter_counts(
-    honest, synthetic, by_check
-):
-    given = honest[0].assign(answer_raw="The answer is " + honest[0]["answer"] + ".")
-    hidden = given["group"] == "black"
-    given = given.assign(
+def without_letters(given, hidden):
+    """Return the answers with replies that give letters, the hidden ones stored as unparsed."""
+    return given.assign(
+        answer_raw="The answer is " + given["answer"] + ".",
         answer=given["answer"].mask(hidden, None),
         status=np.where(hidden, "unparsed", "ok"),
     )
-    row = by_check(screen(given, benchmarks=[synthetic]), "Model-A").loc["stored_replies"]
-    # A strict parser does not read every reply.
-    assert row["flag"] == "look"
-    assert row["value"] == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize("share", [0.06, 0.5])
+def test_replies_that_a_stricter_parser_did_not_read_are_counted_apart(honest, synthetic, share):
+    hidden = np.random.default_rng(1).random(len(honest[0])) < share
+    row = replies_of(without_letters(honest[0], hidden), synthetic)
+    assert (row["flag"], row["value"]) == ("ok", 0)
+    assert row["note"].startswith(
+        f"0 of {(~hidden).sum():,} stored replies give another letter than the stored one. "
+        f"{hidden.sum():,} more give one, and are stored without."
+    )
+
+
+def test_wrong_letters_stored_as_unparsed_are_asked_about(honest, synthetic):
+    wrong = honest[0]["answer"] != honest[0]["answer_key"]
+    hidden = wrong & (np.random.default_rng(1).random(len(wrong)) < 0.05)
+    row = replies_of(without_letters(honest[0], hidden), synthetic)
+    assert (row["flag"], row["value"]) == ("look", 1)
+    assert "are stored without. These letters are wrong for " in row["note"]
+    # Of a model that is wrong more often in another form of reply, by three times the odds.
+    rng = np.random.default_rng(2)
+    hidden = rng.random(len(wrong)) < np.where(wrong, 0.12, 0.04)
+    assert replies_of(without_letters(honest[0], hidden), synthetic)["flag"] == "ok"
+
+
+def test_unread_answers_of_one_group_are_asked_about(honest, synthetic, by_check):
+    hidden = honest[0]["group"] == "black"
+    found = screen(without_letters(honest[0], hidden), benchmarks=[synthetic])
+    assert by_check(found, "Model-A").loc["missing_by_group", "flag"] == "look"
 
 
 @pytest.mark.parametrize(
