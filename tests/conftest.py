@@ -21,7 +21,7 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.patterns import PATTERNS, IntArray
 from fairstats.release.tables import TABLES
@@ -192,6 +192,17 @@ def swapped_demo(demo: Benchmark) -> Benchmark:
     """Return the demonstration benchmark under another name, with race's pair reversed."""
     race = replace(demo.attributes["race"], pairs=(("black", "white"),))
     return replace(demo, name="swapped", attributes=dict(demo.attributes) | {"race": race})
+
+
+@pytest.fixture(scope="session")
+def crossed_demo(demo: Benchmark) -> Benchmark:
+    """Return a benchmark whose only variants are the crossed groups of race and sex."""
+    race, sex = demo.attributes["race"], demo.attributes["sex"]
+    levels = {f"{one}+{two}": (one, two) for one in race.groups for two in sex.groups}
+    groups = {g: f"{race.groups[a]} {sex.groups[b].lower()}" for g, (a, b) in levels.items()}
+    both = Attribute("race_sex", "Race and sex", groups, (), ("race", "sex"), levels)
+    attributes = {"race": race, "sex": sex, "race_sex": both}
+    return replace(demo, name="crossed", attributes=attributes)
 
 
 @pytest.fixture(scope="session")

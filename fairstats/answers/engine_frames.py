@@ -59,14 +59,13 @@ class OpenAnswers(Memo):
     cells: pd.DataFrame
     in_memory: bool
 
-    def asked(self) -> list[tuple[Benchmark, Attribute]]:
-        """Return the attributes that have answers, in the order of their benchmarks."""
-        there = set(zip(self.cells["benchmark"], self.cells["attribute"], strict=True))
+    def asked(self) -> list[tuple[Benchmark, Attribute, Attribute]]:
+        """Return the attributes that have answers, each with its `Benchmark.variants_from`."""
+        there = self.cells.groupby("benchmark")["attribute"].agg(set)
         return [
-            (benchmark, attribute)
+            (benchmark, benchmark.attributes[name], source)
             for benchmark in self.benchmarks.values()
-            for attribute in benchmark.attributes.values()
-            if (benchmark.name, attribute.name) in there
+            for name, source in benchmark.variants_from(there.get(benchmark.name, ())).items()
         ]
 
     def choices(self) -> OpenAnswers:

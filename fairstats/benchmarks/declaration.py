@@ -83,7 +83,7 @@ class Attribute:
         return " − ".join(self.groups.get(group, group) for group in pair)
 
     def layers(self, crossed: Attribute) -> list[dict[str, str]]:
-        """Return the variants for the groups of an attribute that this one crosses.
+        """Return the variants for the groups of an attribute that this one crosses, or of itself.
 
         Each dict is of one group of the other crossed attribute, and has the group of this
         attribute for each group of `crossed`. Those that lack a group are left out: groups would
@@ -97,6 +97,8 @@ class Attribute:
         >>> Attribute("both", "Both", groups, (), ("race", "sex"), levels).layers(race)
         [{'w': 'w+m', 'b': 'b+m'}]
         """
+        if crossed.name == self.name:
+            return [{group: group for group in self.groups}]
         axis = self.crosses.index(crossed.name)
         found: dict[str, dict[str, str]] = {}
         for group in self.groups:
@@ -277,6 +279,38 @@ class Benchmark:
         """Return the attributes without variants of their own: a crossing gives their gaps."""
         crossings = [one for one in self.varied if one.crosses and not one.pairs]
         return {n for one in crossings for n in one.crosses if one.layers(self.attributes[n])}
+
+    def variants_from(self, asked: Container[str]) -> dict[str, Attribute]:
+        """Return the attribute whose variants give the figures of each, if these were asked.
+
+        It is the attribute itself, or one that crosses it.
+        """
+        own = {name: one for name, one in self.attributes.items() if name in asked}
+        found = {name: one for name, one in own.items() if name not in self.only_crossed}
+        for crossing in list(found.values()):
+            for name in crossing.crosses:
+                if crossing.layers(self.attributes[name]):
+                    found.setdefault(name, crossing)
+        return {name: found[name] for name in self.attributes if name in found}
+
+    def variant(self, attribute: str, group: str, within: str = "") -> tuple[str, str]:
+        """Return the variant of a group; if it is a crossed one, `within` is the other group.
+
+        Examples
+        --------
+        >>> from fairstats.benchmarks.loading import load_benchmark
+        >>> load_benchmark("demo").variant("race", "white")
+        ('race', 'white')
+        """
+        if not within:
+            return attribute, group
+        return next(
+            (crossing.name, name)
+            for crossing in self.varied
+            if attribute in crossing.crosses
+            for name, levels in crossing.levels.items()
+            if levels == ((group, within) if crossing.crosses[0] == attribute else (within, group))
+        )
 
     @property
     def controls(self) -> tuple[Attribute, ...]:

@@ -224,11 +224,9 @@ def _asked_pairs(outcomes: Outcomes) -> list[_AskedPair]:
     found = []
     for number, (attribute, pair) in enumerate(pooled_pairs(outcomes.benchmark)):
         own = outcomes.groups.get(attribute.name)
-        if own is None or own.crossing is None:
-            found.append((number, attribute, pair))
-            continue
-        for layer in own.crossing.layers(attribute):
-            found.append((number, own.crossing, (layer[pair[0]], layer[pair[1]])))
+        source = attribute if own is None else own.crossing or attribute
+        for layer in source.layers(attribute):
+            found.append((number, source, (layer[pair[0]], layer[pair[1]])))
     return found
 
 

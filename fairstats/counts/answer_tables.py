@@ -11,9 +11,9 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
-from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid, joined_grid
+from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, joined_grid
 from fairstats.counts.outcomes import Texts
-from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, IntArray
+from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS, IntArray, layers_asked
 
 #: Columns of the table from `letters_of`, in order.
 LETTER_COLUMNS = (
@@ -31,6 +31,7 @@ NO_ANSWER = "missing"
 #: Columns of the table from `item_patterns`, in order.
 PATTERN_COLUMNS = (
     *PAIR_COLUMNS,
+    "within",
     "item_id",
     "sample",
     "letter_a",
@@ -41,6 +42,7 @@ PATTERN_COLUMNS = (
 #: Columns of the table from `flips_of`, in order.
 FLIP_COLUMNS = (
     *PAIR_COLUMNS,
+    "within",
     "item_id",
     "sample",
     "answer_a",
@@ -179,7 +181,9 @@ def item_patterns(
         `count_outcomes` is enough. With several samples of an item, the first row has the first
         answers of all groups of the attribute, and the next row the second ones; ``sample`` is the
         lowest of their sample numbers. `count_outcomes` pairs every answer of one group with every
-        answer of the other.
+        answer of the other. An attribute without variants of its own has the pairs of crossed
+        groups, one row for each group of the other attribute, which is ``within``; it is empty if
+        not.
 
     Raises
     ------
@@ -205,13 +209,11 @@ def _pattern_tables(opened: OpenAnswers, *, flips: bool = False) -> Iterator[pd.
 
     With `flips`, only the demographic pairs with two different answers.
     """
-    for benchmark, attribute in opened.asked():
+    for own, attribute, layer in layers_asked(opened):
         if flips and attribute.name == BASELINE:
             continue
-        own = item_grid(opened, benchmark)
-        columns = [own.columns[attribute.name, group] for group in attribute.groups]
+        columns, row, turn = [*layer.columns.values()], layer.row, layer.turn
         given, numbers = own.answers[:, columns], own.numbers[:, columns]
-        row, turn = np.nonzero((given != NOT_ASKED).any(axis=1))
         answer, number = given[row, :, turn], numbers[row, :, turn]
         sample = np.where(answer != NOT_ASKED, number, np.iinfo(np.int64).max).min(axis=1)
         answer = np.maximum(answer, MISSING).astype(np.int64)
@@ -228,7 +230,8 @@ def _pattern_tables(opened: OpenAnswers, *, flips: bool = False) -> Iterator[pd.
             # The texts of all pairs would be several times as large as those of the flips.
             kept = np.flatnonzero(change != "") if flips else np.arange(len(row))
             of, one, other = row[kept], answer[kept, a], answer[kept, b]
-            named = zip(("attribute", "group_a", "group_b"), (attribute.name, *pair), strict=True)
+            texts = (attribute.name, *pair, layer.within)
+            named = zip(("attribute", "group_a", "group_b", "within"), texts, strict=True)
             yield pd.DataFrame(
                 {
                     **_unit_texts(own, own.unit[of]),
@@ -269,10 +272,10 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `FLIP_COLUMNS`, sorted by unit, declared attribute and pair, item and sample. ``change`` is
-        the effect of the flip: `ONLY_A`, `ONLY_B` (group b's letter is the key) or `BOTH_WRONG`.
-        The first two are the n10 and n01 of McNemar's test. For decisions it is which answer is
-        favourable, and for levels and scores which is higher.
+        `FLIP_COLUMNS`, sorted by unit, declared attribute, ``within`` (as in `item_patterns`),
+        pair, item and sample. ``change`` is the effect of the flip: `ONLY_A`, `ONLY_B` (group b's
+        letter is the key) or `BOTH_WRONG`. The first two are the n10 and n01 of McNemar's test. For
+        decisions it is which answer is favourable, and for levels and scores which is higher.
 
     Examples
     --------
@@ -299,9 +302,9 @@ def flips_of(answers: Any, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
 def flipping_items(flips: pd.DataFrame) -> pd.DataFrame:
     """Return the items in the table from `flips_of`, `FLIPPING_COLUMNS`.
 
-    ``pairs`` is the number of pairs of groups for which the item flips in at least one sample.
-    ``flips`` is the number of flips over all pairs and samples. Rows are sorted by unit, then by
-    most pairs, most flips and item name.
+    ``pairs`` is the number of pairs of groups for which the item flips in at least one sample, or
+    with one group of a crossed attribute. ``flips`` is the number of all flips. Rows are sorted by
+    unit, then by most pairs, most flips and item name.
     """
     items = [*UNIT_COLUMNS, "item_id"]
     pair = flips["attribute"].str.cat([flips["group_a"], flips["group_b"]], sep="\0")

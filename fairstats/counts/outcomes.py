@@ -319,11 +319,10 @@ def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
     attributes, without = grid.benchmark.attributes, grid.benchmark.only_crossed
     asked = {a.name: GroupAnswers.of(grid, a) for a in attributes.values() if a.name not in without}
     found = {name: own for name, own in asked.items() if len(own.rows)}
-    for crossed in [attributes[name] for name in found if attributes[name].crosses]:
-        for name in crossed.crosses:
-            # An attribute without variants of its own has those of the crossed one.
-            if name not in found and crossed.layers(attributes[name]):
-                found[name] = GroupAnswers.marginal(grid, attributes[name], crossed)
+    for name, source in grid.benchmark.variants_from(found).items():
+        # An attribute without variants of its own has those of one that crosses it.
+        if name not in found:
+            found[name] = GroupAnswers.marginal(grid, attributes[name], source)
     return {name: found[name] for name in attributes if name in found and len(found[name].rows)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
@@ -10,9 +11,9 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute, Benchmark
-from fairstats.counts.grid import NOT_ASKED, Grid
+from fairstats.counts.grid import NOT_ASKED, Grid, item_grid
 from fairstats.inference._checks import check_choice, check_counts, check_parts
 
 IntArray = npt.NDArray[np.int64]
@@ -256,6 +257,44 @@ class GroupAnswers:
         """Return `cells` of two groups by name."""
         places = list(self.attribute.groups)
         return self.cells(places.index(pair[0]), places.index(pair[1]), copies)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The variants that give an attribute's groups, over the rows that were asked any of them.
+
+    Attributes
+    ----------
+    variants : dict of str to (str, str)
+        The variant of each group.
+    within : str
+        The group of the other attribute if they are crossed groups; empty if not.
+    columns : dict of str to int
+        The column of each group's variant in the grid.
+    row, turn : ndarray of int
+        The row of the grid and the place among the samples, of each sample that was asked.
+    """
+
+    variants: dict[str, tuple[str, str]]
+    within: str
+    columns: dict[str, int]
+    row: IntArray
+    turn: IntArray
+
+
+def layers_asked(opened: OpenAnswers) -> Iterator[tuple[Grid, Attribute, Layer]]:
+    """Yield each attribute that has answers, once for each group of one that it is crossed with."""
+    for benchmark, attribute, source in opened.asked():
+        grid = item_grid(opened, benchmark)
+        for layer in source.layers(attribute):
+            variants = {group: (source.name, layer[group]) for group in attribute.groups}
+            columns = {group: grid.columns[variant] for group, variant in variants.items()}
+            within = ""
+            if source.name != attribute.name:
+                levels = source.levels[next(iter(layer.values()))]
+                within = levels[1 - source.crosses.index(attribute.name)]
+            asked = (grid.answers[:, [*columns.values()]] != NOT_ASKED).any(axis=1)
+            yield grid, attribute, Layer(variants, within, columns, *np.nonzero(asked))
 
 
 def _counted(hits: npt.NDArray[np.int8]) -> npt.NDArray[np.signedinteger[Any]]:

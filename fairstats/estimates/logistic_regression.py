@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, get_args
 
 import numpy as np
@@ -12,9 +13,9 @@ import scipy
 from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.counts.grid import item_grid
-from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, GroupAnswers
+from fairstats.benchmarks.declaration import Attribute, Benchmark, MissingPolicy
+from fairstats.counts.grid import Grid
+from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy, Layer, layers_asked
 from fairstats.inference._checks import LEAST_P, check_alpha, check_choice
 from fairstats.inference.logistic import clustered_fit, separating_direction, standardised
 
@@ -43,6 +44,7 @@ REGRESSION_COLUMNS = (
     "missing",
     "method_note",
 )
+_Asked = tuple[Grid, Attribute, Layer]
 # Smaller estimates are rounding error, also that of the iteration.
 _ROUNDING = 1e-6
 
@@ -148,14 +150,13 @@ def gee_logistic(
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():
         raise ValueError("missing='bounds' gives no answers to fit; choose another policy")
-    grids = {name: item_grid(opened, own) for name, own in known.items()}
-    asked = [GroupAnswers.of(grids[own.name], attribute) for own, attribute in opened.asked()]
+    asked = list(layers_asked(opened))
     if covariates is not None:
         covariates = _checked(covariates, asked)
     rows = []
     for keys, scores in _pairs(asked):
         policy = policies[keys["benchmark"]]
-        data = _answer_rows(keys, scores, policy, covariates)
+        data = _answer_rows(scores, policy, covariates)
         shared = {
             "ci_level": 1 - alpha,
             "n": len(data),
@@ -166,25 +167,36 @@ def gee_logistic(
     return pd.DataFrame(rows).reindex(columns=list(REGRESSION_COLUMNS))
 
 
-def _pairs(asked: Iterable[GroupAnswers]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+def _pairs(asked: Iterable[_Asked]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Yield each pair of each answer set, with its items and the scores of both answers.
 
     The first answers of both groups to an item are in one row, the second ones in the next.
     """
-    for own in asked:
-        grid, items = own.grid, np.asarray(own.grid.items)
-        row, turn = np.nonzero(np.arange(grid.answers.shape[2]) < own.samples[:, None])
-        for pair in own.attribute.pairs:
-            a, b = (grid.hits[row, grid.columns[own.attribute.name, g], turn] for g in pair)
-            table = pd.DataFrame(
-                {"item_id": items[row], "unit": grid.unit_names[row], "a": a, "b": b}
-            )
-            for unit, scores in table.groupby(grid.unit[row]):
-                names = (*grid.units.iloc[unit], own.attribute.name, *pair)
+    for _, own in groupby(asked, key=lambda one: (one[0].benchmark.name, one[1].name)):
+        layers = list(own)
+        grid, attribute, _ = layers[0]
+        for pair in attribute.pairs:
+            tables = [_scores(grid, layer, pair) for _, _, layer in layers]
+            for unit, scores in pd.concat(tables, ignore_index=True).groupby("set"):
+                names = (*grid.units.iloc[unit], attribute.name, *pair)
                 yield dict(zip(PAIR_COLUMNS, names, strict=True)), scores
 
 
-def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.DataFrame:
+def _scores(grid: Grid, layer: Layer, pair: tuple[str, str]) -> pd.DataFrame:
+    """Return the answer set, item and unit of each pair of answers, its variants and scores."""
+    row = layer.row
+    table: dict[str, Any] = {
+        "set": grid.unit[row],
+        "item_id": grid.items[row],
+        "unit": grid.unit_names[row],
+    }
+    for side, group in zip("ab", pair, strict=True):
+        table["attribute"], table[f"group_{side}"] = layer.variants[group]
+        table[side] = grid.hits[row, layer.columns[group], layer.turn]
+    return pd.DataFrame(table)
+
+
+def _checked(covariates: pd.DataFrame, asked: Iterable[_Asked]) -> pd.DataFrame:
     """Return the covariates indexed by item, or by item, attribute and group (for variants).
 
     The original row numbers could match other rows in a join.
@@ -213,10 +225,10 @@ def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.Data
     thing = "variant" if of_variants else "item"
     known = set(covariates.dropna().index)
     needed = {
-        (item, own.attribute.name, group) if of_variants else item
-        for own in asked
-        for group in {group for pair in own.attribute.pairs for group in pair}
-        for item in np.asarray(own.grid.items)
+        (item, *layer.variants[group]) if of_variants else item
+        for grid, attribute, layer in asked
+        for group in {group for pair in attribute.pairs for group in pair}
+        for item in np.unique(grid.items[layer.row])
     }
     for name in sorted(needed - known)[:10]:
         value = name if isinstance(name, str) else ", ".join(name)
@@ -237,7 +249,7 @@ def _checked(covariates: pd.DataFrame, asked: Iterable[GroupAnswers]) -> pd.Data
 
 
 def _answer_rows(
-    keys: Mapping[str, str], scores: pd.DataFrame, policy: str, covariates: pd.DataFrame | None
+    scores: pd.DataFrame, policy: str, covariates: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Return one row per answer of a pair: item_id, unit, correct, group (1 for a), covariates.
 
@@ -252,10 +264,8 @@ def _answer_rows(
         rows = own[["item_id", "unit"]].assign(correct=(own[side] == 1).astype(float), group=number)
         if covariates is not None:
             values = covariates.add_prefix(COVARIATE)
-            if values.index.nlevels > 1:
-                variant = keys["attribute"], keys[f"group_{side}"]
-                values = values.xs(variant, level=("attribute", "group"))
-            rows = rows.join(values, on="item_id")
+            variant = ["item_id", "attribute", f"group_{side}"][: values.index.nlevels]
+            rows = rows.join(own.join(values, on=variant)[list(values)])
         sides.append(rows)
     return pd.concat(sides).sort_values(["item_id", "group"], ignore_index=True, kind="stable")
 

@@ -111,15 +111,14 @@ def _first_pairs(grid: Grid) -> dict[str, tuple[GroupAnswers, tuple[str, str]]]:
     """Return the first pair of each attribute asked; of a crossed one, with each other group."""
     found, groups = {}, groups_of(grid)
     for attribute in grid.benchmark.varied:
-        if attribute.name not in groups or not attribute.pairs:
-            continue
-        own, (a, b) = groups[attribute.name], attribute.pairs[0]
-        if own.crossing is None:
-            found[attribute.name] = own, (a, b)
-            continue
-        for layer in own.crossing.layers(attribute):
-            pair = layer[a], layer[b]
-            found[f"{attribute.name} ({'/'.join(pair)})"] = groups[own.crossing.name], pair
+        if attribute.name in groups and attribute.pairs:
+            source = groups[attribute.name].crossing or attribute
+            a, b = attribute.pairs[0]
+            for layer in source.layers(attribute):
+                pair = layer[a], layer[b]
+                name = f"{attribute.name} ({'/'.join(pair)})"
+                name = attribute.name if source is attribute else name
+                found[name] = groups[source.name], pair
     return found
 
 

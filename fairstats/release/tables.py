@@ -240,7 +240,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     ),
     "flips": ReleaseTable(
         FLIP_COLUMNS,
-        (*PAIR_COLUMNS, "item_id", "sample"),
+        (*PAIR_COLUMNS, "within", "item_id", "sample"),
         lambda of: flips_of(of.opened if of.lists_items else of.units[:0], of.benchmarks),
     ),
     "item_gaps": ReleaseTable(

@@ -33,7 +33,7 @@ _MOST_COLUMNS = 4
 # More groups than these are counted, not named.
 _MOST_GROUPS = 6
 
-_LETTERS = [*PAIR, "answer_a", "answer_b"]
+_LETTERS = ["attribute", "within", "group_a", "group_b", "answer_a", "answer_b"]
 
 
 def flip_table(
@@ -53,8 +53,9 @@ def flip_table(
     -----
     A cell has the letters of the first group and of the other one, the key's in bold. A cell is
     empty if the letters are the same or an answer is missing. With many pairs there is one cell per
-    item: each letter with the groups that got it, of the groups whose answers differ. Controls are
-    left out, and the column of keys if there are none.
+    item: each letter with the groups that got it, of the groups whose answers differ. A pair of
+    crossed groups has a line for each group of the other attribute. Controls are left out, and the
+    column of keys if there are none.
     """
     benchmarks = [release.benchmarks[str(one)] for one in rows["benchmark"].unique()]
     pairs = [
@@ -80,7 +81,8 @@ def flip_table(
         for item in shown:
             for sample, found in by_item[item].groupby("sample", sort=True):
                 label = f"{item}, sample {sample}" if several else str(item)
-                cells = _by_letter(found, pairs) if many else _by_pair(found, pairs)
+                of = release.benchmarks[str(unit[0])]
+                cells = _by_letter(found, pairs, of) if many else _by_pair(found, pairs, of)
                 key = found["answer_key"].iloc[0]
                 table.append({"set": heading, "item": breakable(label), "key": key, **cells})
     keyed = any(benchmark.has_key for benchmark in benchmarks)
@@ -105,15 +107,16 @@ def _flip_heading(unit: tuple[Hashable, ...], items: int, limit: int, release: R
     return f"{unit_label(unit, release)}: {which}"
 
 
-def _by_letter(flips: pd.DataFrame, pairs: Pairs) -> dict[str, str]:
+def _by_letter(flips: pd.DataFrame, pairs: Pairs, benchmark: Benchmark) -> dict[str, str]:
     """Return one cell: each letter with the groups that got it, the key's first."""
     key = str(flips["answer_key"].iloc[0])
-    attributes = {attribute.name: attribute for attribute, _ in pairs}
+    attributes = {attribute.name for attribute, _ in pairs}
     groups: dict[str, dict[str, None]] = {}
-    for name, *both in flips[_LETTERS].itertuples(index=False):
-        of = attributes[name]
+    for name, within, *both in flips[_LETTERS].itertuples(index=False):
         for group, letter in zip(both[:2], both[2:], strict=True):
-            named = of.groups.get(group, group)
+            varied, variant = benchmark.variant(name, group, within)
+            of = benchmark.attributes[varied]
+            named = of.groups.get(variant, variant)
             named = named if len(attributes) == 1 else f"{of.label}: {named}"
             groups.setdefault(str(letter), {})[named] = None
     lines = [
@@ -123,15 +126,17 @@ def _by_letter(flips: pd.DataFrame, pairs: Pairs) -> dict[str, str]:
     return {"answers": filled("letters", lines=lines, key=key, breaks=output_format() != "html")}
 
 
-def _by_pair(flips: pd.DataFrame, pairs: Pairs) -> dict[str, str]:
+def _by_pair(flips: pd.DataFrame, pairs: Pairs, benchmark: Benchmark) -> dict[str, str]:
     """Return a cell per pair: both letters; empty if they are the same, or one is missing."""
     key = str(flips["answer_key"].iloc[0])
-    found = flips[_LETTERS].itertuples(index=False)
-    letters = {(name, a, b): both for name, a, b, *both in found}
+    labels = {group: label for one in benchmark.varied for group, label in one.groups.items()}
+    lines: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    for name, within, a, b, *both in flips[_LETTERS].itertuples(index=False):
+        lines.setdefault((name, a, b), []).append((labels.get(within, ""), both))
     return {
-        f"pair-{place}": filled("pair_letters", letters=both, key=key)
+        f"pair-{place}": filled("pair_letters", lines=own, key=key)
         for place, (attribute, pair) in enumerate(pairs)
-        if (both := letters.get((attribute.name, *pair)))
+        if (own := lines.get((attribute.name, *pair)))
     }
 
 
@@ -167,11 +172,12 @@ def _item(item: dict[str, Any], flips: pd.DataFrame, benchmark: Benchmark) -> st
         f"**{escape_markdown(item['item_id'])}**, key {escape_markdown(item['answer_key'])}. "
         f"{escape_markdown(options[:_LONGEST])}"
     ]
-    for row in flips.drop_duplicates([*PAIR]).to_dict("records"):
-        attribute = benchmark.attribute(row["attribute"])
+    for row in flips.drop_duplicates([*PAIR, "within"]).to_dict("records"):
         for side in ("a", "b"):
-            group = row[f"group_{side}"]
+            name, group = benchmark.variant(row["attribute"], row[f"group_{side}"], row["within"])
             text = str(item["variants"].get(group, ""))[:_LONGEST]
-            label = f"{attribute.groups[group]}, answered {row[f'answer_{side}']}"
+            named = benchmark.attributes[name].groups[group]
+            label = f"{named}, answered {row[f'answer_{side}']}"
             lines.append(f"- *{escape_markdown(label)}*: {escape_markdown(text)}")
-    return lines[0] + "\n\n" + "\n".join(lines[1:])
+    # A crossed group is in pairs of both attributes.
+    return lines[0] + "\n\n" + "\n".join(dict.fromkeys(lines[1:]))

@@ -201,9 +201,15 @@ def _pair_rows(
     alpha: float,
 ) -> Iterator[Row]:
     k = int(strategy.top_k or 0)
-    variants = [(names["attribute"], names[side]) for side in ("group_a", "group_b")]
-    kinds = {item: _kind(*(lists.first(k, item, v) for v in variants)) for item in lists.items}
-    snippets = pairs["item_id"].map(kinds).fillna("").to_numpy(dtype=str)
+    snippets = np.full(len(pairs), "", dtype=object)
+    for within, place in pairs.groupby("within").indices.items():
+        variants = [
+            lists.benchmark.variant(names["attribute"], names[side], str(within))
+            for side in ("group_a", "group_b")
+        ]
+        kinds = {item: _kind(*(lists.first(k, item, v) for v in variants)) for item in lists.items}
+        snippets[place] = pairs["item_id"].iloc[place].map(kinds).fillna("")
+    snippets = snippets.astype(str)
     a, b, key = (pairs[c].to_numpy(dtype=str) for c in ("letter_a", "letter_b", "answer_key"))
     a_there, b_there = a != NO_LETTER, b != NO_LETTER
     both, changed = a_there & b_there, a != b

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -103,14 +103,15 @@ def retrieval_overlap(
     -------
     pandas.DataFrame
         `OVERLAP_COLUMNS`, one row per benchmark version, retriever, k, attribute and measure. An
-        attribute's row is over its groups; ``pooled`` is over all demographic variants of the item;
-        ``baseline`` is separate. ``n`` is the number of items, and ``n_identical`` the number with
-        identical sets, including ``n_empty`` without any retrieved snippets. ``n_left_out`` is the
-        number of the benchmark's other items. The limits are those of the bootstrap over items,
-        without a seed (`fairstats.inference.item_bootstrap`), with items resampled with all their
-        variants. If the benchmark's file of items has clusters, they are those of
-        `fairstats.inference.unit_means.unit_mean`. Clusters that only the answers have are unknown
-        here, and items count as independent.
+        attribute's row is over its groups; without variants of its own, it is over crossed ones,
+        averaged over the groups of the other attribute. ``pooled`` is over all demographic variants
+        of the item; ``baseline`` is separate. ``n`` is the number of items, and ``n_identical`` the
+        number with identical sets, including ``n_empty`` without any retrieved snippets.
+        ``n_left_out`` is the number of the benchmark's other items. The limits are those of the
+        bootstrap over items, without a seed (`fairstats.inference.item_bootstrap`), with items
+        resampled with all their variants. If the benchmark's file of items has clusters, they are
+        those of `fairstats.inference.unit_means.unit_mean`. Clusters that only the answers have are
+        unknown here, and items count as independent.
 
     Raises
     ------
@@ -172,7 +173,9 @@ def overlap_of_items(
 
     These are `ITEM_OVERLAP_COLUMNS` for each item that `retrieval_overlap` counts, which has the
     same parameters and errors: the number of ``variants``, the number of snippets in the lists of
-    all of them (``common``) and of any (``union``), and both measures.
+    all of them (``common``) and of any (``union``), and both measures. For an attribute without
+    variants of its own, the numbers are summed, and the measures averaged, over the groups of the
+    one that it is crossed with.
     """
     rows = [
         row
@@ -214,9 +217,14 @@ def _attributes(lists: Lists) -> list[str]:
     return names + [BASELINE] * (BASELINE in lists.benchmark.attributes)
 
 
-def _variants(lists: Lists, attribute: str) -> list[tuple[str, str]]:
-    of = lists.benchmark.varied if attribute == POOLED else [lists.benchmark.attributes[attribute]]
-    return [(one.name, group) for one in of for group in one.groups]
+def _compared(lists: Lists, attribute: str) -> list[list[tuple[str, str]]]:
+    """Return the variants that are compared; crossed ones for each group of the other attribute."""
+    if attribute == POOLED:
+        varied = {one.name for one in lists.benchmark.varied}
+        return [[variant for variant in lists.variants if variant[0] in varied]]
+    of = lists.benchmark.attributes[attribute]
+    source = lists.variants_from.get(attribute, of)
+    return [[(source.name, layer[group]) for group in of.groups] for layer in source.layers(of)]
 
 
 def _keys(lists: Lists, k: int, attribute: str) -> Row:
@@ -225,23 +233,24 @@ def _keys(lists: Lists, k: int, attribute: str) -> Row:
 
 
 def _item_rows(lists: Lists, k: int, attribute: str) -> Iterator[Row]:
-    variants = _variants(lists, attribute)
-    if lists.absent(variants):
+    compared = _compared(lists, attribute)
+    if lists.absent(chain(*compared)):
         return
     keys = _keys(lists, k, attribute)
     for item in lists.items:
-        sets = [frozenset(lists.first(k, item, variant)) for variant in variants]
-        common, union = frozenset.intersection(*sets), frozenset.union(*sets)
-        shares = [_share(a & b, a | b) for a, b in combinations(sets, 2)]
-        yield keys | {
-            "item_id": item,
-            "variants": len(sets),
-            "common": len(common),
-            "union": len(union),
-            "iou": float(_share(common, union)),
-            # Exact up to this point: equal overlaps give the same number, in any order of variants.
-            "jaccard": float(sum(shares) / len(shares)),
-        }
+        rows = [_overlap([frozenset(lists.first(k, item, one)) for one in own]) for own in compared]
+        sums = {name: sum(row[name] for row in rows) for name in rows[0]}
+        # Exact up to this point: equal overlaps give the same number, in any order of variants.
+        means = {measure: float(sums[measure] / len(rows)) for measure in MEASURES}
+        yield keys | {"item_id": item} | sums | means
+
+
+def _overlap(sets: Sequence[frozenset[str]]) -> dict[str, Fraction]:
+    common, union = frozenset.intersection(*sets), frozenset.union(*sets)
+    shares = [_share(a & b, a | b) for a, b in combinations(sets, 2)]
+    found = {"variants": len(sets), "common": len(common), "union": len(union)}
+    measures = {"iou": _share(common, union), "jaccard": sum(shares) / len(shares)}
+    return {name: Fraction(value) for name, value in (found | measures).items()}
 
 
 def _share(common: frozenset[str], union: frozenset[str]) -> Fraction:
@@ -261,7 +270,7 @@ def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterato
             intervals[values.tobytes()] = found.to_row()
         rounded = len(np.unique(values)) > 2 and not clusters
         note = f"limits: overlaps rounded to 1/{STEPS:,}" if rounded else ""
-        if absent := lists.absent(_variants(lists, attribute)):
+        if absent := lists.absent(chain(*_compared(lists, attribute))):
             note = f"no snippets for {', '.join(' '.join(variant) for variant in absent)}"
         yield (
             _keys(lists, k, attribute)
@@ -364,14 +373,15 @@ def text_overlap(
     if answers.duplicated(list(KEY_COLUMNS)).any():
         message, remedy = "an answer appears more than once", "delete one"
         raise input_error("<answers>", message, remedy)
-    known = open_answers(answers, benchmarks).benchmarks
+    opened = open_answers(answers, benchmarks)
     words = _words(answers["answer_raw"])
     rows = [
         dict(zip(PAIR_COLUMNS, (*unit, attribute.name, *pair), strict=True))
-        | _pair(own, words, pair, _clusters(own, known[str(unit[0])]), alpha)
+        | _pair(own, words, pair, source.layers(attribute), _clusters(own, benchmark), alpha)
         for unit, of_unit in answers.groupby(list(UNIT_COLUMNS), sort=True)
-        for attribute in known[str(unit[0])].attributes.values()
-        if len(own := of_unit[of_unit["attribute"] == attribute.name])
+        for benchmark, attribute, source in opened.asked()
+        if benchmark.name == unit[0]
+        if len(own := of_unit[of_unit["attribute"] == source.name])
         for pair in attribute.pairs
     ]
     return _typed(rows, TEXT_OVERLAP_COLUMNS)
@@ -424,12 +434,15 @@ def _pair(
     own: pd.DataFrame,
     words: Mapping[str, list[str]],
     pair: tuple[str, str],
+    layers: Sequence[Mapping[str, str]],
     clusters: Mapping[str, str],
     alpha: float,
 ) -> Row:
-    item = ["item_id", "sample"]
+    replies = own.set_index(["item_id", "sample"]).groupby("group")["answer_raw"]
+    of = dict(iter(replies))
+    none = own.iloc[:0].set_index(["item_id", "sample"])["answer_raw"]
     sides = [
-        own.loc[own["group"] == group, [*item, "answer_raw"]].set_index(item)["answer_raw"]
+        pd.concat({n: of.get(layer[group], none) for n, layer in enumerate(layers)})
         for group in pair
     ]
     both = pd.concat(sides, axis=1, keys=["a", "b"]).sort_index()

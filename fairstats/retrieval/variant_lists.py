@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
 from fairstats._lib.problems import Problem, refuse
 from fairstats.answers.strategies import Strategy, read_strategy
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.retrieval.retrievals_table import (
     LIST_COLUMNS,
@@ -70,6 +71,19 @@ class Lists:
         """
         there = {item for item, _, _ in self.found}
         return [item for item in self.benchmark.items if item in there]
+
+    @cached_property
+    def variants_from(self) -> dict[str, Attribute]:
+        """Return `Benchmark.variants_from`, as if all attributes were asked that may have lists."""
+        there = {attribute for _, attribute, _ in self.found}
+        every = self.benchmark.variants_from(self.benchmark.attributes)
+        return every | self.benchmark.variants_from(there)
+
+    @property
+    def variants(self) -> list[tuple[str, str]]:
+        """Return the variants of the attributes that have some of their own."""
+        own = [source for name, source in self.variants_from.items() if source.name == name]
+        return [(one.name, group) for one in own for group in one.groups]
 
     def absent(self, variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return those of these variants (attribute, group) without a snippet for any item."""
@@ -163,7 +177,7 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
 
     These are: a retriever without lists on the answers' version, lists that end before the
     strategy's k, a variant of the benchmark without a snippet for any item, and answers that used
-    other snippets.
+    other snippets. An attribute without variants of its own needs none.
     """
     by_key = {(one.benchmark.name, one.version, one.retriever): one for one in opened}
     searched = {name for name, _, _ in by_key}
@@ -177,7 +191,7 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
             message = f"there are no retrievals by {asked.retriever} for {name}, version {version}"
         elif lists.depth < k:
             message = f"the retrievals by {asked.retriever} end at rank {lists.depth}"
-        elif absent := lists.absent(lists.benchmark.variants):
+        elif absent := lists.absent(lists.variants):
             named = ", ".join(" ".join(variant) for variant in absent)
             message = f"the retrievals by {asked.retriever} have no snippets for {named}"
         elif other := _asked_otherwise(answers, (name, version, strategy), lists, k):

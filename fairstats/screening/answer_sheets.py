@@ -135,21 +135,15 @@ class Layout:
         group of the other crossed attribute, one after the other.
         """
         places = {variant: place for place, variant in enumerate(self.benchmark.variants)}
-        varied = self.benchmark.varied
-        crossings = [one for one in varied if one.crosses and one.name not in self.unasked]
-        found = []
-        for own in varied:
-            layers = [(own.name, {group: group for group in own.groups})]
-            for one in crossings:
-                if own.name in self.unasked & {*one.crosses} and one.layers(own):
-                    layers = [(one.name, layer) for layer in one.layers(own)]
-                    break
-            found += [
-                (f"{own.name}: {a}/{b}", places[name, layer[a]], places[name, layer[b]])
-                for a, b in own.pairs
-                for name, layer in layers
-            ]
-        return tuple(found)
+        asked = self.benchmark.attributes.keys() - self.unasked
+        sources = self.benchmark.variants_from(asked)
+        return tuple(
+            (f"{own.name}: {a}/{b}", places[source.name, layer[a]], places[source.name, layer[b]])
+            for own in self.benchmark.varied
+            for source in [sources.get(own.name, own)]
+            for a, b in own.pairs
+            for layer in source.layers(own)
+        )
 
     @cached_property
     def exchanges(self) -> tuple[tuple[int, int, int, int], ...]:

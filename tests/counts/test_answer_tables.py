@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from fairstats.counts.answer_tables import (
 from fairstats.counts.outcomes import count_outcomes
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.analyze import analyze
+from tests.make_answers import make_answers
 
 RELEASED = (
     "amqa/answers/AMQA_Benchmark_Answer_gemini_no_cot.jsonl",
@@ -72,6 +74,49 @@ def test_patterns_of_one_sample_add_up_to_the_counts(sampled):
     counts = count_outcomes(one).set_index(list(PAIR_COLUMNS))[list(PATTERNS)]
     found = found.reindex(columns=list(PATTERNS), fill_value=0)
     pd.testing.assert_frame_equal(found, counts.sort_index(), check_names=False)
+
+
+@pytest.mark.parametrize("pairs", [(), (("white+male", "black+male"),)])
+@pytest.mark.parametrize("lacking", ["none", "black+female"])
+def test_patterns_and_flips_of_crossed_groups_add_up_to_the_counts(pairs, lacking, crossed_demo):
+    both = crossed_demo.attributes["race_sex"]
+    groups = {group: label for group, label in both.groups.items() if group != lacking}
+    levels = {group: both.levels[group] for group in groups}
+    own = replace(both, pairs=pairs, groups=groups, levels=levels)
+    known = replace(crossed_demo, attributes=dict(crossed_demo.attributes) | {"race_sex": own})
+    variants = make_answers(0.6, of=known, missing=0.1, models=("one", "two"))
+    answers = variants[variants["attribute"] == "race_sex"]
+    patterns = item_patterns(answers, benchmarks=[known])
+    found = patterns.groupby([*PAIR_COLUMNS, "pattern"]).size().unstack(fill_value=0)
+    counts = count_outcomes(answers, benchmarks=[known]).set_index(list(PAIR_COLUMNS))
+    found = found.reindex(columns=list(PATTERNS), fill_value=0)
+    expected = counts[list(PATTERNS)].sort_index()
+    pd.testing.assert_frame_equal(found, expected, check_names=False)
+    assert set(patterns["attribute"]) == {"race", "sex"} | ({"race_sex"} if pairs else set())
+
+    flips = flips_of(answers, {"crossed": known})
+    assert not flips.duplicated([*PAIR_COLUMNS, "within", "item_id", "sample"]).any()
+    changed = counts[["n10", "n01", "n00_different"]].sum(axis=1).sort_index()
+    assert flips.groupby(list(PAIR_COLUMNS)).size().tolist() == changed.tolist()
+    given = answers.set_index(["model", "item_id", "group"])["answer"]
+    for row in flips.to_dict("records"):
+        for side in ("a", "b"):
+            name, group = known.variant(row["attribute"], row[f"group_{side}"], row["within"])
+            assert name == "race_sex"
+            assert given[row["model"], row["item_id"], group] == row[f"answer_{side}"]
+
+
+def test_an_item_that_flips_within_several_groups_flips_for_one_pair(crossed_demo):
+    variants = [v for v in crossed_demo.variants if v[0] == "race_sex"]
+    # White and black men, then white and black women.
+    variants.sort(key=lambda variant: variant[1].endswith("female"))
+    answers = make_answers(["ABAB"], of=crossed_demo, variants=variants)
+    table = flips_of(answers, {"crossed": crossed_demo})
+    assert table[["attribute", "within", "answer_a", "answer_b"]].values.tolist() == [
+        ["race", "male", "A", "B"],
+        ["race", "female", "A", "B"],
+    ]
+    assert flipping_items(table)[["pairs", "flips"]].values.tolist() == [[1, 2]]
 
 
 def test_first_answers_of_both_groups_are_in_one_row(answers_of):
@@ -218,7 +263,7 @@ def test_released_flips_are_those_in_the_files(released, known):
         if isinstance(a, str) and isinstance(b, str) and a != b:
             key = keys[own[-1]]
             change = ONLY_A if a == key else ONLY_B if b == key else BOTH_WRONG
-            expected.add((*own[:-1], attribute, group, pair, own[-1], 0, a, b, key, change))
+            expected.add((*own[:-1], attribute, group, pair, "", own[-1], 0, a, b, key, change))
     table = flips_of(released, known)
     found = list(table.itertuples(index=False, name=None))
     assert len(found) == len(set(found)) > 1000

@@ -16,6 +16,7 @@ from fairstats.estimates.logistic_regression import (
     gee_logistic,
 )
 from fairstats.inference.logistic import clustered_fit
+from tests.make_answers import make_answers
 
 R = Path(__file__).parents[1] / "r"
 
@@ -306,3 +307,31 @@ def test_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
         form = np.array(rows) @ np.array(rows).T
         expected = np.trace(form) ** 2 / np.trace(form @ form)
         assert freedom[term] == pytest.approx(expected)
+
+
+def test_crossed_groups_give_the_odds_of_both_attributes(crossed_demo):
+    variants = [variant for variant in crossed_demo.variants if variant[0] == "race_sex"]
+    drawn = make_answers(0.6, of=crossed_demo)
+    answers = drawn[drawn["attribute"] == "race_sex"].reset_index(drop=True)
+    table = gee_logistic(answers, benchmarks=[crossed_demo])
+    right = answers["answer"] == answers["answer_key"]
+    for attribute, pair in (("race", ("white", "black")), ("sex", ("male", "female"))):
+        row = table[(table["attribute"] == attribute) & (table["term"] == "group")].iloc[0]
+        a, b = (right[[group in one.split("+") for one in answers["group"]]] for group in pair)
+        odds = [own.mean() / (1 - own.mean()) for own in (a, b)]
+        assert row["odds_ratio"] == pytest.approx(odds[0] / odds[1])
+        # Four answers of each of 24 items, which are the clusters.
+        assert (row["n"], row["n_items"]) == (96, 24)
+        assert row["method_note"] == "items are clusters; working independence"
+    # Covariates of variants are those of the crossed groups.
+    covariates = pd.DataFrame(
+        [
+            {"item_id": item, "attribute": "race_sex", "group": group, "words": float(len(group))}
+            for item in crossed_demo.answer_keys
+            for _, group in variants
+        ]
+    )
+    given = gee_logistic(answers, covariates=covariates, benchmarks=[crossed_demo])
+    assert set(given["term"]) == {"intercept", "group", "covariate words"}
+    with pytest.raises(InputError, match=r"demo-01, race_sex, white\+male"):
+        gee_logistic(answers, covariates=covariates.iloc[1:], benchmarks=[crossed_demo])

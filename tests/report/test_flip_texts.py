@@ -12,13 +12,9 @@ import pytest
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.answer_tables import flips_of
 from fairstats.report.changed_items import ITEMS_SHOWN, flip_texts
+from tests.make_answers import make_answers
 
 from .conftest import answers_of_models
-
-
-@pytest.fixture(scope="module")
-def demo():
-    return load_benchmark("demo")
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +64,27 @@ def test_a_hostile_vignette_is_text(demo, flips, tmp_path):
     assert "<img" not in html
     assert "<a " not in html
     assert "{{<" not in text
+
+
+def test_crossed_variants_are_shown_once_with_their_names(crossed_demo, tmp_path):
+    variants = [variant for variant in crossed_demo.variants if variant[0] == "race_sex"]
+    item, key = next(iter(crossed_demo.answer_keys.items()))
+    row = {
+        "item_id": item,
+        "answer_key": key,
+        "options": {"A": "one"},
+        "variants": {group: f"a {group} patient" for _, group in variants},
+    }
+    file = tmp_path / "items.jsonl"
+    file.write_text(json.dumps(row), encoding="utf-8")
+    known = replace(crossed_demo, items_file=file)
+    # White men and black women get another answer than the rest.
+    answers = make_answers(["ABBA"], of=known, variants=variants)
+    flips = flips_of(answers, {"crossed": known})
+    lines = flip_texts(flips, known).replace("\\", "").splitlines()[2:]
+    assert lines == [
+        "- *White male, answered A*: a white+male patient",
+        "- *Black male, answered B*: a black+male patient",
+        "- *White female, answered B*: a white+female patient",
+        "- *Black female, answered A*: a black+female patient",
+    ]

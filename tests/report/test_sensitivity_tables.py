@@ -26,6 +26,7 @@ from fairstats.report.sensitivity import (
     nothing_missing,
     policy_table,
 )
+from tests.make_answers import make_answers
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import squeezed
@@ -279,6 +280,22 @@ def test_samples_of_an_item_have_a_row_each(answers_of, known, board):
         ["item-0, sample 0", "A", "A / B"],
         ["item-0, sample 1", "A", "A / C"],
     ]
+
+
+def test_crossed_groups_of_an_item_are_all_listed(crossed_demo):
+    variants = [variant for variant in crossed_demo.variants if variant[0] == "race_sex"]
+    answers = make_answers(["ABCA"], of=crossed_demo, variants=variants)
+    flips = flips_of(answers, {"crossed": crossed_demo})
+    table = flip_table(flips, release_of({"crossed": crossed_demo}), name="t").as_raw_html()
+    plain = re.sub("</?strong>", "", table)
+    # White men, white women, black men and black women, in turn.
+    assert "Male: A / C<br>Female: B / A" in plain
+    assert "White: A / B<br>Black: C / A" in plain
+    race = crossed_demo.attributes["race"]
+    many = replace(race, pairs=race.pairs * 5)
+    own = replace(crossed_demo, attributes=dict(crossed_demo.attributes) | {"race": many})
+    (*_, row) = cells(flip_table(flips, release_of({"crossed": own}), name="t"))
+    assert "A: Race and sex: White male, Race and sex: Black female" in row[2]
 
 
 def test_without_a_flip_or_a_choice_the_tables_are_empty(answers_of, known, board):

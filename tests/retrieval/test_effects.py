@@ -375,3 +375,29 @@ def test_items_without_a_key_have_no_wrong_answers_next_to_items_with_one(benchm
     own = table[(table["metric"] == "not_retrieved") & (table["group_b"] == "black")]
     asked = own.set_index("of")["n"]
     assert asked.to_dict() == {"wrong_a": 1, "wrong_b": 1, "all": 2}
+
+
+@pytest.mark.parametrize("pairs", [(), (("white+male", "black+male"),)])
+def test_crossed_groups_have_the_snippets_of_both_attributes(pairs, crossed_demo):
+    own = replace(crossed_demo.attributes["race_sex"], pairs=pairs)
+    known = replace(crossed_demo, attributes=dict(crossed_demo.attributes) | {"race_sex": own})
+    variants = [variant for variant in known.variants if variant[0] == "race_sex"]
+    answers = make_answers(["AABC"] * 3, of=known, variants=variants, strategies=(STRATEGY,))
+    lists = {
+        (item, *variant): list("bc" if variant[1] == "black+female" else "ab")
+        for item in list(known.answer_keys)[:3]
+        for variant in variants
+    }
+    assert [group for _, group in variants] == [
+        "white+male", "white+female", "black+male", "black+female"
+    ]  # fmt: skip
+    retrievals = retrievals_of(lists, benchmark="crossed")
+    table = retrieval_effects(answers, retrievals, benchmarks=[known])
+    counts = table[table["of"] == "all"].set_index(["attribute", "metric"])["count"]
+    # White and black men: same snippets, other answers (A, B). Women: other ones (A, C).
+    assert counts["race"][list(CELLS)].tolist() == [0, 3, 0, 3]
+    # White men and women: the same (A, A). Black men and women: other ones (B, C).
+    assert counts["sex"][list(CELLS)].tolist() == [3, 0, 0, 3]
+    lacking = retrievals[retrievals["group"] != "black+male"]
+    with pytest.raises(InputError, match=r"no snippets for race_sex black\+male;"):
+        retrieval_effects(answers, lacking, benchmarks=[known])

@@ -273,6 +273,48 @@ def test_the_text_of_snippets_is_of_no_account(demo):
     assert lists.first(9, "demo-24", ("race", "black")) == ()
 
 
+def crossed_lists(crossed, **texts: str) -> dict:
+    """Return the lists of one item, one text per crossed group."""
+    names = [group for attribute, group in crossed.variants if attribute == "race_sex"]
+    return {
+        ("demo-01", "race_sex", group): list(texts.get(group.replace("+", "_"), "ab"))
+        for group in names
+    }
+
+
+def test_overlap_of_crossed_groups_is_averaged_over_the_other_attribute(crossed_demo):
+    lists = crossed_lists(crossed_demo, white_female="bc", black_female="cd")
+    retrievals = retrievals_of(lists, benchmark="crossed")
+    table = retrieval_overlap(retrievals, benchmarks=[crossed_demo])
+    # Men have equal lists, women a third in common; black men and women have none.
+    expected = {"race": (1 + 1 / 3) / 2, "sex": (1 / 3 + 0) / 2, "pooled": 0, "race_sex": 0}
+    for attribute, value in expected.items():
+        row = row_of(table, attribute=attribute, measure="iou")
+        assert row["estimate"] == pytest.approx(value)
+        assert (row["n"], row["n_identical"], row["method_note"]) == (1, 0, "")
+    items = overlap_of_items(retrievals, benchmarks=[crossed_demo]).set_index("attribute")
+    assert items.loc["race", ["variants", "common", "union"]].tolist() == [4, 3, 5]
+    assert items.loc["pooled", ["variants", "common", "union"]].tolist() == [4, 0, 4]
+
+
+def test_a_crossed_group_without_lists_is_named(crossed_demo):
+    lists = {k: v for k, v in crossed_lists(crossed_demo).items() if k[2] != "black+male"}
+    retrievals = retrievals_of(lists, benchmark="crossed")
+    table = retrieval_overlap(retrievals, benchmarks=[crossed_demo])
+    assert set(table["method_note"]) == {"no snippets for race_sex black+male"}
+    assert table["estimate"].isna().all()
+
+
+def test_replies_to_crossed_groups_are_compared(crossed_demo):
+    variants = [variant for variant in crossed_demo.variants if variant[0] == "race_sex"]
+    replies = {"white+male": "a b", "black+male": "a b", "white+female": "a b"}
+    answers = make_answers(["AAAA"], of=crossed_demo, variants=variants)
+    answers = answers.assign(answer_raw=answers["group"].map(replies).fillna("c d"))
+    table = text_overlap(answers, benchmarks=[crossed_demo]).set_index("attribute")
+    assert table["estimate"].to_dict() == {"race": 0.5, "sex": 0.5}
+    assert table[["n", "n_pairs", "n_identical"]].values.tolist() == [[1, 2, 1]] * 2
+
+
 def said(*pairs: tuple[str | None, str | None], **keys: object) -> pd.DataFrame:
     """Return the replies to two groups, item after item."""
     replies = pd.Series([text for pair in pairs for text in pair], dtype="str")

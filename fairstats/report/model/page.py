@@ -572,5 +572,8 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
         text += " for at least one pair"
         every = int((found["pairs"] == len(own.pairs)).sum())
         text += f", {every:,} for {'both' if len(own.pairs) == 2 else 'all'} pairs"
-    several = " (in at least one sample)" if (flips["sample"] > 0).any() else ""
-    return f"{text}{several}."
+    if (flips["sample"] > 0).any():
+        text += " (in at least one sample)"
+    if (flips["within"] != "").any():
+        text += " (for at least one group of the other attribute)"
+    return f"{text}."
