@@ -71,7 +71,7 @@ def who_loses(own: AnswerSet) -> Answer:
         if higher:
             text += f" It is clearly higher for {listed(name for name, _ in higher)}."
         else:
-            text += " Each interval overlaps that of the neutral text."
+            text += " Each interval overlaps that of the neutral text, and no test compares them."
         return Answer("No group clearly", text)
     names = [name for name, _ in lower]
     short, many = listed(names), len(names) > MOST_NAMES
