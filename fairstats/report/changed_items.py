@@ -117,7 +117,9 @@ def _by_letter(flips: pd.DataFrame, pairs: Pairs, benchmark: Benchmark) -> dict[
             varied, variant = benchmark.variant(name, group, within)
             of = benchmark.attributes[varied]
             named = of.groups.get(variant, variant)
-            named = named if len(attributes) == 1 else f"{of.label}: {named}"
+            # The name of a crossed group says which attributes it is of.
+            if len(attributes) > 1 and varied == name:
+                named = f"{of.label}: {named}"
             groups.setdefault(str(letter), {})[named] = None
     lines = [
         (letter, first_of(list(names), _MOST_GROUPS))
