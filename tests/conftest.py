@@ -21,11 +21,12 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
-from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.patterns import PATTERNS, IntArray
 from fairstats.release.tables import TABLES
 from fairstats.report import site_pages
+from tests.crossed_groups import crossed_groups
 from tests.known_tables import keep_ratings, known_tables
 from tests.make_answers import make_answers
 from tests.marks import mark, weight
@@ -197,12 +198,7 @@ def swapped_demo(demo: Benchmark) -> Benchmark:
 @pytest.fixture(scope="session")
 def crossed_demo(demo: Benchmark) -> Benchmark:
     """Return a benchmark whose only variants are the crossed groups of race and sex."""
-    race, sex = demo.attributes["race"], demo.attributes["sex"]
-    levels = {f"{one}+{two}": (one, two) for one in race.groups for two in sex.groups}
-    groups = {g: f"{race.groups[a]} {sex.groups[b].lower()}" for g, (a, b) in levels.items()}
-    both = Attribute("race_sex", "Race and sex", groups, (), ("race", "sex"), levels)
-    attributes = {"race": race, "sex": sex, "race_sex": both}
-    return replace(demo, name="crossed", attributes=attributes)
+    return crossed_groups(demo)
 
 
 @pytest.fixture(scope="session")

@@ -13,5 +13,7 @@ CELLS = {f"{race}+{sex}": (race, sex) for race in ("white", "black") for sex in 
 def crossed_groups(of: Benchmark) -> Benchmark:
     """Return a benchmark like this one, whose race and sex are those of `CELLS`."""
     own = {name: of.attributes[name] for name in ("race", "sex")}
-    both = Attribute("race_sex", "Both", {cell: cell for cell in CELLS}, (), (*own,), CELLS)
+    race, sex = (one.groups for one in own.values())
+    names = {cell: f"{race[a]} {sex[b].lower()}" for cell, (a, b) in CELLS.items()}
+    both = Attribute("race_sex", "Race and sex", names, (), (*own,), CELLS)
     return replace(of, name="crossed", attributes=own | {"race_sex": both})
