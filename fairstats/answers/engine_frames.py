@@ -322,7 +322,8 @@ def not_an_answer(benchmark: Benchmark, value: str) -> tuple[str, str]:
     if benchmark.kind.name == "score":
         low, high = benchmark.limits
         limits = f"{benchmark.name} has scores from {low:g} to {high:g}"
-        return "is not a possible score", f"{limits}; a missing answer must be null"
+        remedy = f"{limits}; a missing answer must be null, e.g. by --values of an import"
+        return "is not a possible score", remedy
     message = "is not an option letter" if benchmark.kind.needs_key else "is not an option"
     options = ", ".join(benchmark.options)
     if benchmark.named(value.strip("()[].:;*\"' ")) is not None:
