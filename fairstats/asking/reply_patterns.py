@@ -50,13 +50,21 @@ _TURN_TOKEN = re.compile(
     | (?!{_OWN_TURN})(?: <\|(?:im_start|start_header_id)\|> | <start_of_turn> | \[INST\]
       | <[|｜](?:user|system)[|｜]> ))"""
 )
-# A line that begins another's turn or a question, or separates examples.
+# A line that begins another's turn, a question or a case, or separates examples.
 _NEXT_TURN = re.compile(
-    r"""(?xim) ^[^\w\n]{0,9} (?: user | human | instructions? | (?:next\ |new\ )?question | q
-      | Frage | Pregunta | Pergunta | Domanda | Вопрос | 问题 | 問題 | 질문 )
+    r"""(?xim) ^[^\w\n]{0,9} (?: user | human | instructions? | (?:next\ |new\ |user\ )?question | q
+      | case | vignette | scenario | problem | exercise | example | patient
+      | Frage | Fall | Benutzer | Pregunta | Caso | Usuario | Pergunta | Domanda | Utente | Cas
+      | Utilisateur | Вопрос | Пользователь | 问题 | 用户 | 問題 | 질문 )
       \ ?\d{0,4} [*_ ]{0,3} (?: [:：] | [*_\s]{0,9}$ )
     | ^[ ]?\#{3,9}\s{0,9}$"""
 )
+# Who checks an answer may ask questions, and then correct it.
+_CORRECTED = re.compile(
+    r"(?i)\b(revis|correct|final|updat|chang|new)\w*\s+(answer|choice|option|score|level|decision)"
+)
+# A line with nothing but an answer: it has few words, or begins with an option's letter.
+_BARE = re.compile(r"[^\w\n]{0,4}[A-Z][^\w\s]{1,4}[^\n]*|[^\s,]+(?:[^\S\n]+[^\s,]+){0,3}")
 
 
 def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
@@ -65,8 +73,9 @@ def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
     Base models run on into a next question, which they make up, and tokens of chat formats may be
     left in a reply. A token that ends the turn, or begins another's, ends the reply, unless the
     reply begins with it: then it holds its prompt. The first line that begins with a name such as
-    ``User:`` or ``Question:``, or is ``###``, ends the reply only if `states_answer` is true of
-    what precedes it. So a reply that first repeats the question stays whole.
+    ``User:``, ``Question:`` or ``Case:``, or is ``###``, ends the reply only after a single line of
+    few words, or of an option, of which `states_answer` is true. So a reply that repeats the
+    question first, reasons with questions, or corrects its answer stays whole.
 
     Examples
     --------
@@ -82,7 +91,9 @@ def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
     if text[begin:end].strip():
         text = text[:end]
     line = _NEXT_TURN.search(text)
-    return text[: line.start()] if line and states_answer(text[: line.start()]) else text
+    before, after = (text[: line.start()], text[line.start() :]) if line else ("", "")
+    runs_on = _BARE.fullmatch(before.strip()) and not _CORRECTED.search(after) and states_answer(before)
+    return before if runs_on else text
 
 
 def plain_text(raw: str) -> str:
