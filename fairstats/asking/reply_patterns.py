@@ -92,8 +92,8 @@ def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
         text = text[:end]
     line = _NEXT_TURN.search(text)
     before, after = (text[: line.start()], text[line.start() :]) if line else ("", "")
-    runs_on = _BARE.fullmatch(before.strip()) and not _CORRECTED.search(after) and states_answer(before)
-    return before if runs_on else text
+    bare = _BARE.fullmatch(before.strip()) and not _CORRECTED.search(after)
+    return before if bare and states_answer(before) else text
 
 
 def plain_text(raw: str) -> str:

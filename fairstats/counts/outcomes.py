@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.problems import Problem, refuse
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_pairs
 from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Benchmark
 from fairstats.counts.grid import Grid, item_grid, joined_grid, with_unasked
@@ -248,6 +249,7 @@ def outcomes_of(opened: OpenAnswers) -> dict[str, Outcomes]:
 def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcomes:
     """Count the outcomes of the answers in a grid; without `by_item`, it has one row per item."""
     groups = groups_of(grid)
+    refuse(_mixed_problems(grid, groups))
     if not len(grid.item):
         groups = {name: own.joined() for name, own in groups.items()}
     several = (_most_samples(grid, groups) > 1) | (grid.benchmark.cluster is not None)
@@ -312,6 +314,26 @@ def _most_samples(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
     for own in groups.values():
         np.maximum.at(found, own.grid.unit, own.samples)
     return found
+
+
+def _mixed_problems(grid: Grid, groups: Mapping[str, GroupAnswers]) -> Iterator[Problem]:
+    """Report answer sets with crossed groups only, next to others with own variants of these.
+
+    Attributes have one kind of variants; the figures of these sets would be left out.
+    """
+    for crossing in (own for own in groups.values() if own.attribute.crosses):
+        for name in crossing.attribute.crosses:
+            own, attribute = groups.get(name), grid.benchmark.attributes[name]
+            if own is None or own.crossing or not crossing.attribute.layers(attribute):
+                continue
+            without = np.setdiff1d(crossing.grid.unit, own.grid.unit)
+            for unit in grid.units.iloc[without[:10]].itertuples(index=False):
+                message = (
+                    f"was asked {crossing.attribute.name} in version {unit.benchmark_version}, "
+                    f"{unit.strategy}, without {name}, which other answers have variants of"
+                )
+                remedy = "give all answer sets the same variants, or declare two benchmarks"
+                yield Problem("<answers>", message, remedy, column="model", value=unit.model)
 
 
 def groups_of(grid: Grid) -> dict[str, GroupAnswers]:

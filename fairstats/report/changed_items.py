@@ -131,10 +131,12 @@ def _by_letter(flips: pd.DataFrame, pairs: Pairs, benchmark: Benchmark) -> dict[
 def _by_pair(flips: pd.DataFrame, pairs: Pairs, benchmark: Benchmark) -> dict[str, str]:
     """Return a cell per pair: both letters; empty if they are the same, or one is missing."""
     key = str(flips["answer_key"].iloc[0])
-    labels = {group: label for one in benchmark.varied for group, label in one.groups.items()}
     lines: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for name, within, a, b, *both in flips[_LETTERS].itertuples(index=False):
-        lines.setdefault((name, a, b), []).append((labels.get(within, ""), both))
+        crossing = benchmark.attributes[benchmark.variant(name, a, within)[0]]
+        others = [benchmark.attributes[one].groups for one in crossing.crosses if one != name]
+        label = next((of[within] for of in others if within in of), "")
+        lines.setdefault((name, a, b), []).append((label, both))
     return {
         f"pair-{place}": filled("pair_letters", lines=own, key=key)
         for place, (attribute, pair) in enumerate(pairs)

@@ -544,6 +544,17 @@ def crossed(crossed_file):
     return load_benchmark(crossed_file(crossing()))
 
 
+def test_crossed_groups_next_to_own_variants_of_another_version_are_refused(crossed):
+    """The figures of the first sets would be left out: answers to race alone are another task."""
+    of = replace(crossed, versions={"1": "first", "2": "second"})
+    sets = marked(of, ["1101", "1011", "1110"], ("wm", "bm", "wf", "bf"))
+    assert {"race", "sex"} <= set(analyze(sets, benchmarks=[of])["attribute"])
+    race = make_answers(["AA", "BB", "AA"], of=of, benchmark_version="2", models=("three",))
+    both = pd.concat([sets, race], ignore_index=True)
+    with pytest.raises(InputError, match="was asked race_sex in version 1, plain, without race"):
+        analyze(both, benchmarks=[of])
+
+
 @pytest.mark.parametrize(
     ("part", "text", "message"),
     [
