@@ -298,6 +298,22 @@ def test_crossed_groups_of_an_item_are_all_listed(crossed_demo):
     assert "A: White male, Black female" in row[2]
 
 
+def test_line_of_a_crossed_pair_is_named_by_the_other_attribute(crossed_demo):
+    """Race and sex can have groups of one name with different labels."""
+    sex = crossed_demo.attributes["sex"]
+    same = replace(sex, groups={"male": "Male", "white": "Other sex"}, pairs=(("male", "white"),))
+    both = crossed_demo.attributes["race_sex"]
+    levels = {g: (a, "white" if b == "female" else b) for g, (a, b) in both.levels.items()}
+    changed = {"sex": same, "race_sex": replace(both, levels=levels)}
+    of = replace(crossed_demo, attributes=dict(crossed_demo.attributes) | changed)
+    variants = [variant for variant in of.variants if variant[0] == "race_sex"]
+    flips = flips_of(make_answers(["ABCA"], of=of, variants=variants), {"crossed": of})
+    table = flip_table(flips, release_of({"crossed": of}), name="t").as_raw_html()
+    plain = re.sub("</?strong>", "", table)
+    assert "Male: A / C<br>Other sex: B / A" in plain
+    assert "White: A / B<br>Black: C / A" in plain
+
+
 def test_without_a_flip_or_a_choice_the_tables_are_empty(answers_of, known, board):
     answers = answers_of(["AA"])
     assert len(cells(flip_table(flips_of(answers, known), board, name="t"))) == 1
