@@ -183,60 +183,52 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    differ = known = unread = 0
-    votes: dict[str, int] = {}
-    wrong: list[bool] = []
-    without: dict[str, list[bool]] = {}
-    more = 0
-    columns = ["item_id", "answer_raw", "answer", "answer_key"]
-    for item, raw, letter, key in stored[columns].itertuples(index=False, name=None):
-        read = read_again(item, raw, layout)
-        if read is None:
-            unread += not pd.isna(letter)
-            continue
-        if not pd.isna(key):
-            wrong.append(read != layout.benchmark.canonical(key))
-        if pd.isna(letter):
-            more += 1
-            if not pd.isna(key):
-                without.setdefault(item, []).append(wrong[-1])
-            continue
-        known += 1
-        stored_as = layout.benchmark.canonical(letter)
-        differ += read != stored_as
-        if stored_as == read or not layout.has_letters:
-            continue
-        if not re.search(rf"\b{re.escape(str(stored_as))}\b", str(raw)):
-            votes[item] = votes.get(item, 0) + int(stored_as == key) - int(read == key)
+    replies = zip(stored["item_id"], stored["answer_raw"], strict=True)
+    table = stored.assign(read=[read_again(item, raw, layout) for item, raw in replies])
+    for column in ("answer", "answer_key"):
+        table[column] = table[column].map(layout.benchmark.canonical, na_action="ignore")
+    there = table[table["read"].notna()]
+    known, without = there[there["answer"].notna()], there[there["answer"].isna()]
     what = "letter" if layout.has_letters else "answer"
-    if not known and not more:
-        if stored["answer"].isna().all():
+    if there.empty:
+        if table["answer"].isna().all():
             return None
         return not_checked(
             REPLIES, f"no {what} could be read in any of {len(stored):,} stored replies"
         )
-    share = differ / max(known, 1)
-    p = float(scipy.stats.binom.sf(differ - 1, known, DIFFERENT_REPLIES))
-    note = f"{differ:,} of {known:,} stored replies give another {what} than the stored one."
-    if unread:
+    other = known[known["read"] != known["answer"]]
+    share = len(other) / max(len(known), 1)
+    p = float(scipy.stats.binom.sf(len(other) - 1, len(known), DIFFERENT_REPLIES))
+    note = f"{len(other):,} of {len(known):,} stored replies give another {what} than the stored "
+    note += "one."
+    if unread := int(table["answer"].notna().sum()) - len(known):
         # Replies with two answers could hide what was changed.
         note += f" {unread:,} more with a stored one give none, or more than one."
-    if more:
-        note += f" {more:,} more give one, and are stored without."
+    if len(without):
+        note += f" {len(without):,} more give one, and are stored without."
     question = "Are the answers those of another parser or run, or majorities of several replies"
     question += ", or were options asked in another order?" if layout.has_letters else "?"
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
-    found = _towards_key(found, list(votes.values()))
-    return _wrong_without(found, wrong, list(without.values()), what)
+    if layout.has_letters:
+        found = _towards_key(found, other)
+    return _wrong_without(found, there[there["answer_key"].notna()], what)
 
 
-def _towards_key(found: Finding, votes: list[int]) -> Finding:
+def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
     """Return the finding that letters are the key more often than those of replies, if clearer.
 
     Letters of another parser or another run are not. Each item has one vote, in an exact McNemar
-    test.
+    test. Letters that their replies contain do not count.
     """
-    up, down = sum(vote > 0 for vote in votes), sum(vote < 0 for vote in votes)
+    absent = [
+        not re.search(rf"\b{re.escape(str(letter))}\b", str(raw))
+        for letter, raw in zip(other["answer"], other["answer_raw"], strict=True)
+    ]
+    counted = other[np.array(absent, dtype=bool)]
+    gain = (counted["answer"] == counted["answer_key"]).astype(int)
+    gain -= counted["read"] == counted["answer_key"]
+    votes = gain.groupby(counted["item_id"]).sum()
+    up, down = int((votes > 0).sum()), int((votes < 0).sum())
     p = min(1.0, TESTS_OF_REPLIES * float(scipy.stats.binom.sf(up - 1, up + down, EITHER_LETTER)))
     if p >= found.p_value:
         return found
@@ -248,18 +240,19 @@ def _towards_key(found: Finding, votes: list[int]) -> Finding:
     return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
 
 
-def _wrong_without(
-    found: Finding, wrong: list[bool], without: list[list[bool]], what: str
-) -> Finding:
+def _wrong_without(found: Finding, keyed: pd.DataFrame, what: str) -> Finding:
     """Return the finding that replies stored without an answer are mostly wrong, if clearer.
 
     Whoever stores wrong answers as unparsed raises the accuracy of the others. Each item has one
     vote, of most of its replies. The limit is that of all readable replies, with `UNREAD_ODDS`.
     """
-    if not without:
+    wrong = keyed["read"] != keyed["answer_key"]
+    without = keyed["answer"].isna()
+    if not without.any():
         return found
-    items, votes = len(without), sum(2 * sum(one) > len(one) for one in without)
-    usual = float(np.mean(wrong))
+    by_item = wrong[without].groupby(keyed["item_id"][without]).mean()
+    items, votes = len(by_item), int((by_item > 0.5).sum())
+    usual = float(wrong.mean())
     limit = UNREAD_ODDS * usual / (1 + (UNREAD_ODDS - 1) * usual)
     p = min(1.0, TESTS_OF_REPLIES * float(scipy.stats.binom.sf(votes - 1, items, limit)))
     if p >= found.p_value:
