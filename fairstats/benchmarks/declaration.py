@@ -82,10 +82,10 @@ class Attribute:
         """Return the pair's label for readers, e.g. ``"White − Black"``."""
         return " − ".join(self.groups.get(group, group) for group in pair)
 
-    def layers(self, crossed: Attribute) -> list[dict[str, str]]:
+    def layers(self, crossed: Attribute) -> dict[str, dict[str, str]]:
         """Return the variants for the groups of an attribute that this one crosses, or of itself.
 
-        Each dict is of one group of the other crossed attribute, and has the group of this
+        By the group of the other crossed attribute (empty for itself), each has the group of this
         attribute for each group of `crossed`. Those that lack a group are left out: groups would
         be compared that differ in both attributes, or count as asked if they cannot be.
 
@@ -95,16 +95,17 @@ class Attribute:
         >>> levels = {"w+m": ("w", "m"), "b+m": ("b", "m"), "w+f": ("w", "f")}
         >>> groups = dict.fromkeys(levels, "")
         >>> Attribute("both", "Both", groups, (), ("race", "sex"), levels).layers(race)
-        [{'w': 'w+m', 'b': 'b+m'}]
+        {'m': {'w': 'w+m', 'b': 'b+m'}}
         """
         if crossed.name == self.name:
-            return [{group: group for group in self.groups}]
+            return {"": {group: group for group in self.groups}}
         axis = self.crosses.index(crossed.name)
         found: dict[str, dict[str, str]] = {}
         for group in self.groups:
             levels = self.levels[group]
             found.setdefault(levels[1 - axis], {})[levels[axis]] = group
-        return [layer for layer in found.values() if layer.keys() >= crossed.groups.keys()]
+        every = crossed.groups.keys()
+        return {other: layer for other, layer in found.items() if layer.keys() >= every}
 
     @property
     def apart(self) -> list[str]:
@@ -305,11 +306,10 @@ class Benchmark:
         if not within:
             return attribute, group
         return next(
-            (crossing.name, name)
+            (crossing.name, layers[within][group])
             for crossing in self.varied
             if attribute in crossing.crosses
-            for name, levels in crossing.levels.items()
-            if levels == ((group, within) if crossing.crosses[0] == attribute else (within, group))
+            if within in (layers := crossing.layers(self.attributes[attribute]))
         )
 
     @property
@@ -605,8 +605,7 @@ def _in_baseline(baseline: Attribute) -> Iterator[str]:
 
 def _compared_for(crossing: Attribute, of: Attribute, by: Attribute) -> str:
     """Return the groups of `by` for which a crossing has all groups of `of`; empty if for all."""
-    axis = crossing.crosses.index(by.name)
-    there = {crossing.levels[next(iter(la.values()))][axis] for la in crossing.layers(of)}
+    there = crossing.layers(of)
     names = [label for group, label in by.groups.items() if group in there]
     return ", ".join(names) if len(names) < len(by.groups) else ""
 

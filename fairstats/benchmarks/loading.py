@@ -543,7 +543,7 @@ def _compared(benchmark: Benchmark) -> Iterator[tuple[Attribute, Sequence[tuple[
     for one in benchmark.varied:
         yield one, one.pairs
         for of in (benchmark.attributes[name] for name in one.crosses if not one.pairs):
-            for layer in one.layers(of):
+            for layer in one.layers(of).values():
                 yield one, [(layer[a], layer[b]) for a, b in of.pairs]
 
 

@@ -225,7 +225,7 @@ def _asked_pairs(outcomes: Outcomes) -> list[_AskedPair]:
     for number, (attribute, pair) in enumerate(pooled_pairs(outcomes.benchmark)):
         own = outcomes.groups.get(attribute.name)
         source = attribute if own is None else own.crossing or attribute
-        for layer in source.layers(attribute):
+        for layer in source.layers(attribute).values():
             found.append((number, source, (layer[pair[0]], layer[pair[1]])))
     return found
 

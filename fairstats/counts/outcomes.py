@@ -336,11 +336,16 @@ def _mixed_problems(grid: Grid, groups: Mapping[str, GroupAnswers]) -> Iterator[
                 yield Problem("<answers>", message, remedy, column="model", value=unit.model)
 
 
-def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
-    """Return the answers for the groups of each attribute that has answers."""
+def own_groups(grid: Grid) -> dict[str, GroupAnswers]:
+    """Return the answers to the variants of each attribute that has some of its own."""
     attributes, without = grid.benchmark.attributes, grid.benchmark.only_crossed
     asked = {a.name: GroupAnswers.of(grid, a) for a in attributes.values() if a.name not in without}
-    found = {name: own for name, own in asked.items() if len(own.rows)}
+    return {name: own for name, own in asked.items() if len(own.rows)}
+
+
+def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
+    """Return the answers for the groups of each attribute that has answers."""
+    attributes, found = grid.benchmark.attributes, own_groups(grid)
     for name, source in grid.benchmark.variants_from(found).items():
         # An attribute without variants of its own has those of one that crosses it.
         if name not in found:

@@ -96,7 +96,7 @@ class GroupAnswers:
         own = grid.rows(row)
         answers = np.array(own.answers)
         answers[:, [grid.columns[attribute.name, group] for group in attribute.groups]] = NOT_ASKED
-        for place, layer in enumerate(layers):
+        for place, layer in enumerate(layers.values()):
             here = slice(place, None, len(layers))
             for group in attribute.groups:
                 to, source = (attribute.name, group), (crossed.name, layer[group])
@@ -286,13 +286,9 @@ def layers_asked(opened: OpenAnswers) -> Iterator[tuple[Grid, Attribute, Layer]]
     """Yield each attribute that has answers, once for each group of one that it is crossed with."""
     for benchmark, attribute, source in opened.asked():
         grid = item_grid(opened, benchmark)
-        for layer in source.layers(attribute):
+        for within, layer in source.layers(attribute).items():
             variants = {group: (source.name, layer[group]) for group in attribute.groups}
             columns = {group: grid.columns[variant] for group, variant in variants.items()}
-            within = ""
-            if source.name != attribute.name:
-                levels = source.levels[next(iter(layer.values()))]
-                within = levels[1 - source.crosses.index(attribute.name)]
             asked = (grid.answers[:, [*columns.values()]] != NOT_ASKED).any(axis=1)
             yield grid, attribute, Layer(variants, within, columns, *np.nonzero(asked))
 

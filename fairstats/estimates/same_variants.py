@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import Grid, grid
-from fairstats.counts.outcomes import groups_of
+from fairstats.counts.outcomes import own_groups
 from fairstats.counts.patterns import CountingPolicy, GroupAnswers, IntArray, apply_policy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.differences import mean_difference
@@ -109,15 +109,14 @@ def flip_marks(grid: Grid, missing: MissingPolicy | None = None) -> pd.DataFrame
 
 def _first_pairs(grid: Grid) -> dict[str, tuple[GroupAnswers, tuple[str, str]]]:
     """Return the first pair of each attribute asked; of a crossed one, with each other group."""
-    found, groups = {}, groups_of(grid)
+    found, groups = {}, own_groups(grid)
+    sources = grid.benchmark.variants_from(groups)
     for attribute in grid.benchmark.varied:
-        if attribute.name in groups and attribute.pairs:
-            source = groups[attribute.name].crossing or attribute
-            a, b = attribute.pairs[0]
-            for layer in source.layers(attribute):
+        if attribute.name in sources and attribute.pairs:
+            source, (a, b) = sources[attribute.name], attribute.pairs[0]
+            for within, layer in source.layers(attribute).items():
                 pair = layer[a], layer[b]
-                name = f"{attribute.name} ({'/'.join(pair)})"
-                name = attribute.name if source is attribute else name
+                name = f"{attribute.name} ({'/'.join(pair)})" if within else attribute.name
                 found[name] = groups[source.name], pair
     return found
 

@@ -389,11 +389,16 @@ class AnswerSet:
         return self.release.answers_of(self.board, self.model)
 
     @property
+    def items(self) -> int:
+        """Return the number of items that were asked."""
+        return max((entry["set_items"] for entry in self.entries), default=0)
+
+    @property
     def units(self) -> int:
         """Return the number of independent units: items, or the declared clusters."""
         known = [pair.value(self.kind.difference, "n_units") for pair in self.pairs]
         known = [number for number in known if not math.isnan(number)]
-        return int(max(known or [entry["set_items"] for entry in self.entries], default=0))
+        return int(max(known, default=self.items))
 
     @property
     def clustered(self) -> bool:

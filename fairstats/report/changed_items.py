@@ -75,13 +75,12 @@ def flip_table(
     table = []
     for unit, flips in rows.groupby(list(UNIT_COLUMNS), sort=False):
         own = rows_with(items, UNIT_COLUMNS, unit)
-        heading = _flip_heading(unit, len(own), limit, release)
+        heading, of = _flip_heading(unit, len(own), limit, release), release.benchmarks[unit[0]]
         shown = own["item_id"].head(limit)
         by_item = dict(list(flips[flips["item_id"].isin(shown)].groupby("item_id", sort=False)))
         for item in shown:
             for sample, found in by_item[item].groupby("sample", sort=True):
                 label = f"{item}, sample {sample}" if several else str(item)
-                of = release.benchmarks[str(unit[0])]
                 cells = _by_letter(found, pairs, of) if many else _by_pair(found, pairs, of)
                 key = found["answer_key"].iloc[0]
                 table.append({"set": heading, "item": breakable(label), "key": key, **cells})

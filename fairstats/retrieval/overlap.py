@@ -224,7 +224,8 @@ def _compared(lists: Lists, attribute: str) -> list[list[tuple[str, str]]]:
         return [[variant for variant in lists.variants if variant[0] in varied]]
     of = lists.benchmark.attributes[attribute]
     source = lists.variants_from.get(attribute, of)
-    return [[(source.name, layer[group]) for group in of.groups] for layer in source.layers(of)]
+    layers = source.layers(of).values()
+    return [[(source.name, layer[group]) for group in of.groups] for layer in layers]
 
 
 def _keys(lists: Lists, k: int, attribute: str) -> Row:
@@ -434,7 +435,7 @@ def _pair(
     own: pd.DataFrame,
     words: Mapping[str, list[str]],
     pair: tuple[str, str],
-    layers: Sequence[Mapping[str, str]],
+    layers: Mapping[str, Mapping[str, str]],
     clusters: Mapping[str, str],
     alpha: float,
 ) -> Row:
@@ -442,7 +443,7 @@ def _pair(
     of = dict(iter(replies))
     none = own.iloc[:0].set_index(["item_id", "sample"])["answer_raw"]
     sides = [
-        pd.concat({n: of.get(layer[group], none) for n, layer in enumerate(layers)})
+        pd.concat({other: of.get(layer[group], none) for other, layer in layers.items()})
         for group in pair
     ]
     both = pd.concat(sides, axis=1, keys=["a", "b"]).sort_index()

@@ -101,8 +101,8 @@ class Layout:
         The key of each item; −1 if it has none.
     units : ndarray of int, shape (items,), optional
         The cluster of each item, if the benchmark declares one.
-    unasked : frozenset of str
-        The attributes without answers to variants of their own.
+    asked : frozenset of str
+        If attributes are crossed, those with answers to variants of their own.
     """
 
     benchmark: Benchmark
@@ -110,7 +110,7 @@ class Layout:
     items: tuple[str, ...]
     key: Codes
     units: npt.NDArray[np.int64] | None = None
-    unasked: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
 
     def part(self, places: slice) -> Layout:
         """Return the layout of some of the items."""
@@ -135,14 +135,13 @@ class Layout:
         group of the other crossed attribute, one after the other.
         """
         places = {variant: place for place, variant in enumerate(self.benchmark.variants)}
-        asked = self.benchmark.attributes.keys() - self.unasked
-        sources = self.benchmark.variants_from(asked)
+        sources = self.benchmark.variants_from(self.asked)
         return tuple(
             (f"{own.name}: {a}/{b}", places[source.name, layer[a]], places[source.name, layer[b]])
             for own in self.benchmark.varied
             for source in [sources.get(own.name, own)]
             for a, b in own.pairs
-            for layer in source.layers(own)
+            for layer in source.layers(own).values()
         )
 
     @cached_property
@@ -433,20 +432,16 @@ def _layout(
         # An item without a cluster is a unit by itself.
         names = [clusters.get(item, f"\0{item}") for item in items]
         units = np.asarray(pd.factorize(np.array(names, dtype=object))[0], dtype=np.int64)
-    return (
-        Layout(benchmark, version, items, key, units, _unasked(benchmark, grids)),
-        options,
-        places,
-    )
+    layout = Layout(benchmark, version, items, key, units, _asked(benchmark, grids))
+    return layout, options, places
 
 
-def _unasked(benchmark: Benchmark, grids: list[Grid]) -> frozenset[str]:
-    """Return the attributes without answers to variants of their own, if any are crossed."""
+def _asked(benchmark: Benchmark, grids: list[Grid]) -> frozenset[str]:
+    """Return the attributes with answers to variants of their own, if any are crossed."""
     if not any(one.crosses for one in benchmark.varied):
         return frozenset()
     asked = np.any([(own.answers != NOT_ASKED).any(axis=(0, 2)) for own in grids], axis=0)
-    there = {name for (name, _), one in zip(benchmark.variants, asked, strict=True) if one}
-    return frozenset(benchmark.attributes.keys() - there)
+    return frozenset(benchmark.variants[place][0] for place in np.flatnonzero(asked))
 
 
 def _sheets(

@@ -41,7 +41,7 @@ ROWS_MOVED = "Is each answer in the row of its item, and are letters counted fro
 DIFFERENCE = 0.4
 #: Share of stored replies that our parser reads differently. Another parser may differ on a few.
 DIFFERENT_REPLIES = 0.02
-#: Tests of stored replies besides that of the share.
+#: The number of tests of stored replies, by which p-values but that of the share are multiplied.
 TESTS_OF_REPLIES = 3
 #: Share of stored marks, or of replies behind missing answers, that may disagree with the answers.
 DISAGREE = 0.1

@@ -272,7 +272,8 @@ def show_provenance(report: AuditReport) -> None:
 def scope(answers: AnswerSet) -> list[str]:
     """Describe the answers, one sentence per snapshot."""
     return [
-        f"{answers.full_label}: {answered(answers, [own])}, {own['missing']:,} of them missing"
+        f"{answers.full_label}: {answered(answers, own['items'], own['answers'])}, "
+        f"{own['missing']:,} of them missing"
         f"{missing_reasons([own])}; "
         f"snapshot {quoted(own['snapshot']) if own['snapshot'] else 'not known'}; collected by "
         f"{own['collector'] or 'not known'}."

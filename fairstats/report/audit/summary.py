@@ -198,7 +198,7 @@ def _head(report: AuditReport) -> list[tuple[str, str]]:
         "Model tested": ", ".join(map(breakable, snapshots_of(own.entries))),
         "Benchmark": breakable(own.title),
         "Intended use": facts.intended_use,
-        "Size": answered(own, own.entries),
+        "Size": answered(own, own.items, own.missing[1]),
         "Collected": collected,
         "Without answer": recorded.unanswered(*own.missing),
         "Settings": capital(recorded.settings),

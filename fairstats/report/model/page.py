@@ -412,10 +412,11 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
     for version in dict.fromkeys(one.board.version for one in sets):
         of = [one for one in sets if one.board.version == version]
         own = [entry for entry in entries if entry["benchmark_version"] == version]
-        missing = sum(entry["missing"] for entry in own)
+        missing, answers = (sum(entry[name] for entry in own) for name in ("missing", "answers"))
+        size = answered(of[0], max(one.items for one in of), answers)
         prompts = f" ({listed(one.prompt for one in of)} prompt{'s' * (len(of) > 1)})"
         lines.append(
-            f"{of[0].benchmark.title}, {of[0].version}: {answered(of[0], own)}"
+            f"{of[0].benchmark.title}, {of[0].version}: {size}"
             f"{prompts if of[0].prompted else ''}, "
             f"{f'{missing:,}' if missing else 'none'} missing{missing_reasons(own)}"
         )
@@ -551,18 +552,14 @@ def snapshots_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     return [quoted(name) if name else "snapshot not known" for name in names]
 
 
-def answered(own: AnswerSet, entries: Iterable[Mapping[str, Any]]) -> str:
-    """State the number of items and answers in entries of the manifest, e.g. of several prompts."""
-    given = list(entries)
-    items = max(entry["items" if len(given) == 1 else "set_items"] for entry in given)
-    answers = sum(entry["answers"] for entry in given)
+def answered(own: AnswerSet, items: int, answers: int) -> str:
+    """State numbers of items and answers, of a set or of several prompts."""
     return f"{counted_items(own.benchmark, items, own.units or None)}, {answers:,} answers"
 
 
 def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
     """State how many items get different answers, in a sentence."""
-    entries = own.entries
-    of = f" of {entries[0]['set_items']:,}" if entries else ""
+    of = f" of {own.items:,}" if own.items else ""
     # Answers to controls are no changes between groups.
     varied = [attribute.name for attribute in own.benchmark.varied]
     found = flipping_items(flips[flips["attribute"].isin(varied)])

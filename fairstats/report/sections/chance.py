@@ -110,8 +110,7 @@ def _most_uneven(own: AnswerSet, pair: Pair) -> str:
         return ""
     up, down, n = map(int, counts)
     one, other = pair.terms
-    single = n <= max(entry["set_items"] for entry in own.entries)
-    of = own.benchmark.words.items if single else "pairs of answers"
+    of = own.benchmark.words.items if n <= own.items else "pairs of answers"
     which = f"Most uneven is {own.full_name(pair)}: " if len(own.pairs) > 1 else ""
     more, verb = own.benchmark.higher, ("is", "are")
     if not more or own.benchmark.same_within:
