@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 import fairstats
@@ -207,6 +208,82 @@ def test_the_python_of_the_page_on_statistics_recomputes_limits_over_clusters(be
         )
         inner = names["with_room"](values.mean(), *limits(0.1), wards)
         assert margins.loc[other, "smallest_margin"] == pytest.approx(max(np.abs(inner)), abs=1e-9)
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_the_python_of_the_page_on_statistics_recomputes_limits_of_samples(benchmark_file, cluster):
+    """Limits of CFR and of the difference with three samples, with the room that Methods states."""
+    text = (DOCS / "statistics.md").read_text(encoding="utf-8")
+    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "def with_room" in c)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    rng = np.random.default_rng(6)
+    wards = np.repeat(np.arange(7), [2, 3, 4, 5, 7, 9, 10])
+    items = [f"i{place}" for place in range(len(wards))]
+    keys = "item_id,answer_key,ward\n" + "".join(
+        f"{item},A,w{ward}\n" for item, ward in zip(items, wards, strict=True)
+    )
+    line = 'missing = "available"' + '\ncluster = "ward"' * cluster
+    benchmark = load_benchmark(benchmark_file(keys=keys, missing=line, baseline=""))
+    ability = rng.beta(4, 1, len(items))
+    letters = {
+        group: np.where(rng.random((3, len(items))) < ability - lost, "A", "B")
+        for group, lost in (("white", 0), ("black", 0.1), ("asian", 0))
+    }
+    letters["asian"][:] = letters["white"][0]
+    answers = pd.concat(
+        pd.DataFrame({"item_id": items, "group": group, "answer": own, "sample": sample})
+        for group, samples in letters.items()
+        for sample, own in enumerate(samples)
+    ).assign(
+        benchmark="three", benchmark_version="1", model="m", strategy="plain", attribute="race"
+    )
+    table = fairstats.analyze(answers.assign(answer_key="A"), benchmarks=[benchmark])
+    table = table[table["group_a"] == "white"].set_index(["metric", "group_b"])
+
+    units = wards if cluster else np.arange(len(items))
+    z2 = stats.norm.isf(0.025) ** 2
+    number = np.bincount(units)
+    w = z2 / (z2 + number.sum() ** 2 / (number**2).sum())
+
+    def wilson(share: float, n: float) -> NDArray[np.float64]:
+        """Return the roots of the score equation (p − share)² n = z² p (1 − p)."""
+        roots = np.roots([1 + z2 / n, -2 * share - z2 / n, share**2]).real
+        return np.sort(roots)
+
+    def effect_of(values: NDArray[np.float64], samples: int) -> float:
+        units_of = np.tile(units, len(values))
+        effect = "corrected_effect" if cluster else "design_effect"
+        return names[effect](values.ravel(), units_of, samples)
+
+    def checked(metric: str, other: str, limits: NDArray[np.float64]) -> None:
+        found = table.loc[(metric, other), ["ci_low", "ci_high"]]
+        assert found.tolist() == pytest.approx(limits.tolist(), abs=1e-9), metric
+
+    a = letters["white"]
+    for other in ("black", "asian"):
+        b = letters[other]
+        pairs = [(i, j) for i in range(3) for j in range(3)]
+        same = np.array([a[i] == b[j] for i, j in pairs]).astype(float)
+        low, high = wilson(same.mean(), same.size / effect_of(same, 3))
+        least = (1 - w) * same.mean()
+        checked("cfr", other, np.array([min(low, least), max(high, least + w)]))
+
+        one = (b == "A").astype(float)
+        checked("accuracy_b", other, wilson(one.mean(), one.size / effect_of(one, 1)))
+
+        values = np.array([(a[i] == "A").astype(float) - (b[j] == "A") for i, j in pairs])
+        counts = [
+            sum(((a[i] == "A") == x).astype(int) @ ((b[j] == "A") == y) for i, j in pairs)
+            for x in (True, False)
+            for y in (True, False)
+        ]
+        found = names["tango"](*counts, design_effect=effect_of(values, 3))
+        p_a, p_b = (a == "A").mean(), (b == "A").mean()
+        ends = (1 - w) * p_a - min((1 - w) * p_b + w, 1), min((1 - w) * p_a + w, 1) - (1 - w) * p_b
+        low, high = found.ci_low, found.ci_high
+        wide = min(low, ends[0]) if low <= 0 else low, max(high, ends[1]) if high >= 0 else high
+        checked("accuracy_difference", other, np.array(wide))
 
 
 def test_the_links_between_documents_lead_somewhere():
