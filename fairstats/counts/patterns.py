@@ -200,13 +200,12 @@ class GroupAnswers:
         """Return the weight of each neutral answer, so that all items count the same, (rows,)."""
         return pair_weights(self.neutral_copies[self.grid.unit], self.neutral.sum(axis=1))
 
-    def letters(self, group: int) -> IntArray:
+    def letters(self, group: int, rows: slice = slice(None)) -> IntArray:
         """Return how often each option was chosen for a group, (rows, options)."""
-        answers = self.answers_of(group)
-        counts = np.zeros((len(answers), len(self.grid.options)), dtype=np.int64)
-        for option in range(counts.shape[1]):
-            counts[:, option] = (answers == option).sum(axis=1)
-        return counts
+        answers, options = self.answers_of(group)[rows], len(self.grid.options)
+        places = np.arange(len(answers))[:, None] * options + answers
+        counts = np.bincount(places[answers >= 0], minlength=len(answers) * options)
+        return counts.reshape(len(answers), options)
 
     def cells(self, a: int, b: int, copies: IntArray | None = None) -> IntArray:
         """Count the outcome patterns of two groups' answers, weighted, (rows, 11).

@@ -168,7 +168,7 @@ def level_pairs(
     unit = int(outcomes.unit[place])
     for own, pair in _parts(outcomes, place):
         span, places = own.grid.span(unit), list(own.attribute.groups)
-        a, b = (own.letters(places.index(group))[span] for group in pair)
+        a, b = (own.letters(places.index(group), span) for group in pair)
         table = a[:, :, None] * b[:, None, :]
         row, one, other = np.nonzero(table)
         weights = pair_weights(int(outcomes.copies[place]), own.samples[span])

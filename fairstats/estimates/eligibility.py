@@ -118,7 +118,7 @@ def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: 
     for name in attributes:
         own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
         groups = range(len(own.attribute.groups))
-        given = np.stack([own.letters(group)[span] for group in groups], axis=1)
+        given = np.stack([own.letters(group, span) for group in groups], axis=1)
         table, answered = given.sum(axis=1), given.any(axis=(0, 2))
         missing, key = own.missing[span] @ answered, own.grid.key[span]
         away = _farther(values[ends], values[key])

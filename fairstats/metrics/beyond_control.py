@@ -37,7 +37,7 @@ def changes(answers: GroupAnswers, pair: tuple[str, str], span: slice) -> FloatA
     others, it is the share of pairs of answers that differ.
     """
     a, b = (list(answers.attribute.groups).index(group) for group in pair)
-    tables = [answers.letters(place)[span].astype(np.float64) for place in (a, b)]
+    tables = [answers.letters(place, span).astype(np.float64) for place in (a, b)]
     n_a, n_b = (table.sum(axis=1) for table in tables)
     with np.errstate(divide="ignore", invalid="ignore"):
         if answers.grid.benchmark.kind.numeric:

@@ -435,3 +435,13 @@ def test_few_clusters_effect_is_between_the_design_effect_and_the_number(cluster
 
 def test_single_cluster_has_the_design_effect():
     assert few_clusters_effect([[3, 4]], [1], [4, -3]) == design_effect([[3, 4]], [1], [4, -3]) == 7
+
+
+@pytest.mark.parametrize("method", ["midp", "exact"])
+def test_one_test_of_many_steps_is_the_same_as_among_many_tests(method):
+    """One test adds up all sums; many tests are computed by Cauchy's integral."""
+    d = np.random.default_rng(8).integers(-400, 500, 90)
+    alone = sign_flip_test(d, method=method).p_value
+    together = sign_flip_test(d, np.ones((200, 90), dtype=int), method=method).p_value
+    np.testing.assert_allclose(together, alone, rtol=1e-11)
+    assert 0.01 < alone < 0.5
