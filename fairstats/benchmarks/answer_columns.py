@@ -53,6 +53,13 @@ _MODELS = re.compile(
     r"|palm|meditron|model|llm|[a-z]\d"
 )
 _SIGN = r"[\W_]+"
+#: Words for a prompt, alone or after a model's name.
+_PROMPT = (
+    r"(?:plain|direct|standard|default|cot|chain[\W_]?of[\W_]?thoughts?|role|aware|mix|mitigated"
+    r"|(?:no|with|without)[\W_]?rag|rag|(?:zero|one|few|\d+)[\W_]?shot(?:[\W_]?cot)?)"
+    r"(?:[\W_]?prompt)?"
+)
+_PROMPTED = re.compile(rf"(?i)(?:(?P<model>.+?)(?P<mark>{_SIGN}))?(?P<strategy>{_PROMPT})")
 
 
 def plain(name: str) -> str:
@@ -339,7 +346,7 @@ def describe_columns(columns: Sequence[Column], others: Sequence[str], source: s
     """
     frames = list(dict.fromkeys(column.frame for column in columns))
     groups = list(dict.fromkeys(column.group for column in columns))
-    before, after, models = _frame(frames, source)
+    before, after, names = _frame(frames, source)
     attributes = {group: _attributes_of(group) for group in groups}
     if {ORIGINAL, NEUTRALIZED} <= set(groups):
         attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
@@ -348,11 +355,11 @@ def describe_columns(columns: Sequence[Column], others: Sequence[str], source: s
     if len(kinds) > 1 and len(several) == len(kinds) and all(len(kind) == 1 for kind in kinds):
         options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
         own = [c for c in columns if any(attributes[c.group])]
-        return Grid(own, options, "", (), bool(models))
-    options = (_template(before, after, models, columns, others),)
+        return Grid(own, options, "", (), "model" in names)
+    options = (_template(before, after, names, columns, others),)
     crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
     attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
-    return Grid(list(columns), options, attribute, crossed, bool(models))
+    return Grid(list(columns), options, attribute, crossed, "model" in names)
 
 
 def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, after: str) -> str:
@@ -361,28 +368,39 @@ def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, a
     return f"{kind}:" + ",".join(f"{group}={before}{group}{after}" for group in own)
 
 
-def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, list[str]]:
-    """Return the text before and after a group, with ``{model}``, and the models."""
+def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, dict[str, list[str]]]:
+    """Return the templates of the text before and after a group, and the names in them."""
     befores, afters = (list(dict.fromkeys(side)) for side in zip(*frames, strict=True))
     if len(befores) > 1 and len(afters) > 1:
         message = f"the columns vary before and after the group: {first_of(befores)} and "
         message += first_of(afters)
         remedy = 'give a template such as --wide "{model}_{group}_answer"'
         raise input_error(source, message, remedy)
-    if len(frames) == 1:
-        before, after = frames[0]
-        if len(before) > 1 and _MODELS.search(before):
-            lead, model, mark = _parted([before])
-            return f"{lead}{{model}}{mark}", after, model
-        if len(after) > 1 and _MODELS.search(after):
-            lead, model, mark = _parted([after])
-            return before, f"{lead}{{model}}{mark}", model
-        return before, after, []
-    if len(befores) > 1:
-        lead, models, mark = _parted(befores)
-        return f"{lead}{{model}}{mark}", afters[0], models
-    lead, models, mark = _parted(afters)
-    return befores[0], f"{lead}{{model}}{mark}", models
+    sides: list[str] = []
+    names: dict[str, list[str]] = {}
+    for side in (befores, afters):
+        one_model = len(frames) == 1 and len(side[0]) > 1 and _MODELS.search(side[0])
+        if len(side) > 1 or (one_model and not names):
+            template, names = _answer_sets(side)
+            sides.append(template)
+        else:
+            sides.append(side[0])
+    return sides[0], sides[1], names
+
+
+def _answer_sets(texts: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+    """Return the template of the names of models, prompts or both, and these names."""
+    lead, sets, end = _parted(texts)
+    cut = [_PROMPTED.fullmatch(one) for one in sets]
+    if len({one and one["mark"] for one in cut}) > 1 or None in cut:
+        return f"{lead}{{model}}{end}", {"model": sets}
+    names = {
+        part: list(dict.fromkeys(one[part] for one in cut if one and one[part]))
+        for part in ("model", "strategy")
+    }
+    names = {part: of for part, of in names.items() if of}
+    mark = (cut[0] and cut[0]["mark"]) or ""
+    return lead + mark.join(f"{{{part}}}" for part in names) + end, names
 
 
 def _parted(texts: Sequence[str]) -> tuple[str, list[str], str]:
@@ -394,19 +412,24 @@ def _parted(texts: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _template(
-    before: str, after: str, models: Sequence[str], columns: Sequence[Column], others: Iterable[str]
+    before: str,
+    after: str,
+    names: Mapping[str, Sequence[str]],
+    columns: Sequence[Column],
+    others: Iterable[str],
 ) -> str:
     """Return the shortest template that no other column fits, and that cuts names as these are."""
     others = list(others)
-    groups = list(dict.fromkeys(column.group for column in columns))
+    of = {**names, "group": list(dict.fromkeys(column.group for column in columns))}
     text = f"{before}{{group}}{after}"
-    for limited in ((), ("group",), ("group", "model")):
+    # Words for prompts are always listed: without them, it is open where a model's name ends.
+    for limited in (("strategy",), ("strategy", "group"), ("strategy", "group", "model")):
         pattern, template = re.escape(text), text
-        for name, of in (("model", models), ("group", groups)):
-            fits = ".+" if name == "model" else ".+?"
+        for name, values in of.items():
+            fits = ".+?" if name == "group" else ".+"
             if name in limited:
-                template = template.replace(f"{{{name}}}", f"{{{name}:{'|'.join(of)}}}")
-                fits = "|".join(map(re.escape, sorted(of, key=len, reverse=True)))
+                template = template.replace(f"{{{name}}}", f"{{{name}:{'|'.join(values)}}}")
+                fits = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
             pattern = pattern.replace(re.escape(f"{{{name}}}"), f"(?P<{name}>{fits})")
         cuts = [(re.fullmatch(pattern, column.name), column.group) for column in columns]
         kept = all(cut is not None and cut["group"] == group for cut, group in cuts)

@@ -178,6 +178,7 @@ def _print_layout(layout: Layout, answers: pd.DataFrame, cluster: str | None) ->
     counts = {
         "item": answers["item_id"].nunique(),
         "model": answers["model"].nunique(),
+        "prompt": answers["strategy"].nunique(),
         "group": len(answers[["attribute", "group"]].drop_duplicates()),
     }
     shown = ", ".join(counted(count, noun) for noun, count in counts.items())

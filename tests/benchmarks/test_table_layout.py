@@ -122,6 +122,26 @@ def table_of(columns, rows=12):
             ("{model}_{group}",),
             "income",
         ),
+        # Words for prompts are no models.
+        (
+            "id:id, gpt_plain_male, gpt_plain_female, gpt_zero-shot_male, gpt_zero-shot_female, "
+            "o3_plain_male, o3_plain_female, o3_zero-shot_male, o3_zero-shot_female",
+            {"item_id": "id"},
+            ("{model}_{strategy:plain|zero-shot}_{group}",),
+            "sex",
+        ),
+        (
+            "id:id, Male CoT, Female CoT, Male few-shot prompt, Female few-shot prompt",
+            {"item_id": "id"},
+            ("{group} {strategy:CoT|few-shot prompt}",),
+            "sex",
+        ),
+        (
+            "id:id, gpt_male, gpt_female, gpt_cot_male, gpt_cot_female",
+            {"item_id": "id"},
+            ("{model}_{group}",),
+            "sex",
+        ),
         # Replies to read.
         (
             "id:id, gpt_male:text, gpt_female:text",
@@ -255,7 +275,7 @@ def test_sheet_with_a_group_of_unknown_name_is_proposed_and_imported_whole(
     write(f"cases.{suffix}", index=False)
     done = run("benchmark", "init", f"cases.{suffix}")
     assert done.exit_code == 0, done.output
-    assert "Read: 40 items, 4 models, 3 groups; attribute age" in done.stderr
+    assert "Read: 40 items, 4 models, 1 prompt, 3 groups; attribute age" in done.stderr
     (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
     done = run(*shlex.split(command))
     assert done.exit_code == 0, done.output
@@ -467,12 +487,18 @@ def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):
     assert run("benchmark", "check", "my-answers.toml").exit_code == 0
 
 
-def test_model_without_a_name_has_a_place_in_the_command(tmp_path, monkeypatch):
+@pytest.mark.parametrize("prompts", [[""], ["plain_", "cot_"]])
+def test_model_without_a_name_has_a_place_in_the_command(prompts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    table_of(["id:id", "male", "female"]).to_csv("a.csv", index=False)
+    groups = [f"{prompt}{group}" for prompt in prompts for group in ("male", "female")]
+    table_of(["id:id", *groups], rows=30).to_csv("a.csv", index=False)
     done = run("benchmark", "init", "a.csv")
     assert "--model MODEL" in done.stderr
     assert "Replace MODEL by the model's name" in done.stderr
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command.replace("MODEL", "gpt")))
+    for prompt in prompts:
+        assert f"“gpt”, “{prompt.strip('_') or 'plain'}”: 60 answers" in done.stderr
 
 
 def test_items_file_of_the_page_on_import_is_read(tmp_path, monkeypatch):
