@@ -253,13 +253,18 @@ def joined_grid(opened: OpenAnswers, benchmark: Benchmark) -> Grid:
 def with_unasked(grid: Grid) -> Grid:
     """Return the grid with missing answers where an answer set was not asked a listed item.
 
-    A variant that it was asked of no item is left out. A cluster that is not known is one of all
-    such items.
+    A variant that it was asked of no item is left out, but not that of a crossing of which it was
+    asked others: what differs for women does not follow from men. A cluster that is not known is
+    one of all such items.
     """
     benchmark, units = grid.benchmark, len(grid.units)
     turns = (grid.answers != NOT_ASKED).sum(axis=2)
     most = np.zeros((units, turns.shape[1]), dtype=np.int64)
     np.maximum.at(most, grid.unit, turns)
+    for crossing in (one for one in benchmark.varied if one.crosses):
+        columns = [grid.columns[crossing.name, group] for group in crossing.groups]
+        some = most[:, columns].any(axis=1, keepdims=True)
+        most[:, columns] = np.maximum(most[:, columns], some)
     names, place = grid.item_names, grid.item
     many = len(benchmark.items) - np.bincount(grid.unit, grid.many, units).astype(np.int64)
     if len(grid.item):

@@ -237,3 +237,43 @@ def test_limit_on_a_difference_of_means_leaves_room_for_rare_large_ones(kind, de
     for share, result in ((0.97, "cannot tell"), (1.03, "pass")):
         limits = Limits(largest={benchmark.kind.difference: share * reach})
         assert checked(benchmark, answers, limits)["result"].tolist() == [result]
+
+
+CROSSED = f"""{ONE_PAIR}
+
+[attributes.sex]
+label = "Sex"
+groups = {{ male = "Male", female = "Female" }}
+pairs = [["male", "female"]]
+
+[attributes.race_sex]
+label = "Race and sex"
+crosses = ["race", "sex"]
+groups = {{ wm = "White men", bm = "Black men", wf = "White women", bf = "Black women" }}
+pairs = []
+
+[attributes.race_sex.levels]
+wm = ["white", "male"]
+bm = ["black", "male"]
+wf = ["white", "female"]
+bf = ["black", "female"]
+"""
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_a_layer_of_crossed_groups_that_was_not_asked_is_missing(kind, benchmark_file):
+    """Women's answers differ by race, men's do not."""
+    items = tuple(f"item-{i}" for i in range(ITEMS))
+    benchmark = replace(declared(benchmark_file, kind, race=CROSSED), listed=items)
+    signs = SIGNS[kind]
+    texts = [signs[i % len(signs)] * 3 + signs[(i + 1) % len(signs)] for i in range(ITEMS)]
+    variants = [("race_sex", group) for group in benchmark.attributes["race_sex"].groups]
+    answers = answers_to(benchmark, texts, variants=variants)
+    men = answers[answers["group"].str.endswith("m")]
+    for own, result in ((answers, "fail"), (men, "cannot tell")):
+        table = gate(
+            own, Limits(smallest={"cfr": 0.9}), attributes=["race"], benchmarks=[benchmark]
+        )
+        assert table["result"].tolist() == [result]
+    verdicts = analyze(men, benchmarks=[benchmark]).query("attribute == 'race'")["verdict"].dropna()
+    assert set(verdicts) == {"inconclusive"}
