@@ -95,12 +95,12 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     'refused'
     """
 
-    def states_letter(part: str) -> bool:
+    def letter_of(part: str) -> str | None:
         # An option's text may come from a vignette that is repeated before the question.
         letter = _parse(part, options).letter
-        return letter is not None and letter == _parse(part, dict.fromkeys(options, "")).letter
+        return letter if letter == _parse(part, dict.fromkeys(options, "")).letter else None
 
-    return _parse(own_turn(raw or "", states_letter), options)
+    return _parse(own_turn(raw or "", letter_of), options)
 
 
 def _parse(turn: str, options: Mapping[str, str]) -> ParsedAnswer:

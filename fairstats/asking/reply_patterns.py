@@ -67,21 +67,26 @@ _CORRECTED = re.compile(
 _BARE = re.compile(r"[^\w\n]{0,4}[A-Z][^\w\s]{1,4}[^\n]*|[^\s,]+(?:[^\S\n]+[^\s,]+){0,3}")
 
 
-def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
+def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     r"""Return the reply after its thinking, and without what follows the model's own turn.
 
     Base models run on into a next question, which they make up, and tokens of chat formats may be
     left in a reply. A token that ends the turn, or begins another's, ends the reply, unless the
     reply begins with it: then it holds its prompt. The first line that begins with a name such as
     ``User:``, ``Question:`` or ``Case:``, or is ``###``, ends the reply only after a single line of
-    few words, or of an option, of which `states_answer` is true. So a reply that repeats the
-    question first, reasons with questions, or corrects its answer stays whole.
+    few words, or of an option, with an answer, as `answer_of` reads it. So a reply that repeats the
+    question first, reasons with questions, or corrects its answer stays whole. If such a line
+    follows more text with an answer, and the whole has another one, it is open whose that is:
+    nothing is returned.
 
     Examples
     --------
-    >>> own_turn("C\nQuestion: Which drug?\nAnswer: A", lambda part: part.strip() == "C")
+    >>> last = lambda part: part.strip()[-1:]
+    >>> own_turn("C\nQuestion: Which drug?\nAnswer: A", last)
     'C\n'
-    >>> own_turn("It depends.<|im_end|>\nAnswer: A", lambda part: False)
+    >>> own_turn("It is the drug that I would choose: C\nQuestion: Which drug?\nAnswer: A", last)
+    ''
+    >>> own_turn("It depends.<|im_end|>\nAnswer: A", last)
     'It depends.'
     """
     text = without_thinking(raw)
@@ -91,9 +96,15 @@ def own_turn(raw: str, states_answer: Callable[[str], bool]) -> str:
     if text[begin:end].strip():
         text = text[:end]
     line = _NEXT_TURN.search(text)
-    before, after = (text[: line.start()], text[line.start() :]) if line else ("", "")
-    bare = _BARE.fullmatch(before.strip()) and not _CORRECTED.search(after)
-    return before if bare and states_answer(before) else text
+    if line is None or _CORRECTED.search(text, line.start()):
+        return text
+    before = text[: line.start()]
+    own = answer_of(before)
+    if own is None:
+        return text
+    if _BARE.fullmatch(before.strip()):
+        return before
+    return text if answer_of(text) in (own, None) else ""
 
 
 def plain_text(raw: str) -> str:

@@ -133,7 +133,7 @@ def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     """
     turn = own_turn(
         (raw or "").replace("\N{MINUS SIGN}", "-"),
-        lambda part: _parse(part, benchmark).letter is not None,
+        lambda part: _parse(part, benchmark).letter,
     )
     return _parse(turn, benchmark)
 
