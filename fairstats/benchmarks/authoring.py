@@ -202,7 +202,11 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         low, high = (int(end) if end.is_integer() else end for end in (numbers[0], numbers[-1]))
         entries = (
             (about, {"kind": "score"}),
-            (f"{DECIDE}: the lowest and the highest possible score.", {"limits": [low, high]}),
+            (
+                f"{DECIDE}: the lowest and the highest possible score. For CFR, equal scores are\n"
+                "the same answer; with same_within = 0.5 (say), scores so close are too.",
+                {"limits": [low, high]},
+            ),
             (f'{DECIDE}: what a higher score means, e.g. "more suitable".', {"higher": ""}),
             _WORSE,
         )
