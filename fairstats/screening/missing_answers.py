@@ -68,7 +68,7 @@ def check_rows(sheet: Sheet, panel: Panel) -> Finding:
     """Count the variants without a row, except variants that no item has a row for."""
     missing = sheet.letters[:, sheet.asked] == NOT_ASKED
     n = int(missing.sum())
-    note = f"{n:,} of {missing.size:,} variants have no row."
+    note = f"{n:,} of {missing.size:,} asked variants have no row."
     flag: Flag = "look" if n else "ok"
     question = "Were they not asked, or left out?"
     return Finding(ROWS, n / missing.size, 0.0, np.nan, flag, note, question)
