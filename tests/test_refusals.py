@@ -33,7 +33,6 @@ from fairstats.inference.crossed_means import crossed_interval, crossed_test
 from fairstats.inference.differences import mean_difference, partly_paired_interval
 from fairstats.inference.effect_sizes import partly_paired_ratio
 from fairstats.inference.evalues import e_bh, mcnemar_evalue
-from fairstats.inference.exchange import exchange_test
 from fairstats.inference.intersections import shrink_intersections
 from fairstats.inference.intervals import square_and_add, tango, tango_limits, wilson
 from fairstats.inference.item_bootstrap import (
@@ -532,8 +531,6 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     (max_t, {"differences": [[NAN]], "rng": 1}, r"differences\[0, 0\]=nan must be"),
     (max_t, {"differences": [1, 2], "rng": 1}, r"shape \(items, tests\); got \(2,\)"),
     (sign_flip_test, {"differences": ["1"]}, r"differences\[0\]='1' must be"),
-    (exchange_test, {"values": [1.0, 2.0]}, r"values must have shape \(units, k\)"),
-    (exchange_test, {"values": [[NAN, 2.0]]}, r"values\[0, 0\] is missing"),
     (
         sign_flip_test,
         {"differences": [1, 2], "multiplicity": [1]},

@@ -530,16 +530,13 @@ def test_controls_are_not_judged_and_show_what_is_beyond_them(kind, declare):
     step = abs(int(first) - int(last)) if kind in ("level", "score") else 1
     beyond = race.loc["beyond_control"]
     assert beyond["estimate"] == pytest.approx(step * (12 - 2) / 22)
-    expected = float(flip_test([1.0] * 12 + [-1.0] * 2).p_value)
-    assert beyond["p_value"] == pytest.approx(expected)
+    assert 0 < beyond["ci_low"] < beyond["estimate"]
+    assert 0.5**14 < beyond["p_value"] < 0.05
     assert "pooled" not in set(table["attribute"])
 
 
-def test_all_pairs_next_to_one_control_are_tested_by_the_smallest_p(declare):
-    """The mean change of nine pairs is small and frequent, that of one control large and rare.
-
-    Exchanging the two rejected in 22% of simulations without an effect.
-    """
+def test_the_mean_of_all_pairs_next_to_one_control_is_no_evidence(declare):
+    """The mean change of nine pairs is small and frequent, that of one control large and rare."""
     groups = [f"g{number}" for number in range(10)]
     names = ", ".join(f'{group} = "{group}"' for group in groups)
     pairs = ", ".join(f'["g0", "{group}"]' for group in groups[1:])
@@ -560,7 +557,8 @@ def test_all_pairs_next_to_one_control_are_tested_by_the_smallest_p(declare):
     beyond = table[(table["metric"] == "beyond_control") & (table["attribute"] == "race")]
     every = beyond["group_a"].isna()
     (one,) = beyond[every]["p_value"]
-    assert one == min(1, 9 * beyond[~every]["p_value"].min()) > 0.05
+    assert one > 0.05
+    assert len(beyond) == 10
 
 
 @pytest.mark.parametrize("kind", ["level", "score"])

@@ -1,35 +1,94 @@
-"""Which control pairs the test of changes beyond controls exchanges."""
+"""Changes between groups compared with those between controls."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fairstats.metrics.beyond_control import compare_changes, of_all_pairs, without_shared
+from fairstats import analyze
+from fairstats.metrics.beyond_control import compare_changes
+from tests.make_kinds import declared
+
+CONTROLLED = """[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]
+
+[attributes.placebo]
+label = "Placebo"
+control = true
+groups = { car = "Car", none = "None" }
+pairs = [["car", "none"]]"""
 
 
-def test_pairs_that_share_a_group_are_not_exchanged():
-    assert without_shared([("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")]) == [1, 0, 1, 0]
-    found = compare_changes(np.array([[1.0, 0, 0]] * 5), np.arange(5), [True, False], 1.0, 0.05)
-    assert found["p_value"] == pytest.approx(2 * 0.5**5 / 2)
+@pytest.mark.parametrize("seed", range(12))
+def test_p_is_at_most_alpha_where_the_limits_exclude_0(seed):
+    rng = np.random.default_rng(seed)
+    changed = (rng.random((40, 2)) < [rng.uniform(0.1, 0.6), 0.1]).astype(float)
+    p_value = compare_changes(changed, np.arange(40), 1.0, 0.05)["p_value"]
+    for alpha in (0.9 * p_value, min(1.1 * p_value, 0.99)):
+        found = compare_changes(changed, np.arange(40), 1.0, alpha)
+        assert (p_value <= alpha) == (found["ci_low"] > 0 or found["ci_high"] < 0)
 
 
-def test_items_without_a_pair_to_exchange_are_no_evidence():
-    changed = np.array([[1.0, np.nan, 0]] * 5)
-    found = compare_changes(changed, np.arange(5), [True, False], 1.0, 0.05)
-    assert found["p_value"] == 1
-    assert found["test"] == "none (these items have no control pair to exchange)"
-    changed[:2, 1] = 0
-    found = compare_changes(changed, np.arange(5), [True, False], 1.0, 0.05)
-    assert found["p_value"] == pytest.approx(2 * 0.5**2 / 2)
-    assert found["method_note"].endswith("the test uses 2 of 5 units")
+@pytest.mark.parametrize("differ", [1, 2, 4])
+def test_few_units_that_differ_are_little_evidence(differ):
+    changed = np.array([[1.0, 0.0]] * differ)
+    assert compare_changes(changed, np.arange(differ), 1.0, 0.05)["p_value"] == 0.5**differ
+    # All items of a cluster are one unit.
+    units = np.arange(differ).repeat(9)
+    clustered = compare_changes(np.repeat(changed, 9, axis=0), units, 1.0, 0.05)
+    assert clustered["p_value"] == 0.5**differ
+
+
+def test_equal_changes_have_p_1():
+    assert compare_changes(np.eye(2), np.arange(2), 1.0, 0.05)["p_value"] == 1
 
 
 def test_no_answers_have_a_reason():
-    found = compare_changes(np.full((3, 2), np.nan), np.arange(3), [True], 1.0, 0.05)
+    found = compare_changes(np.full((3, 2), np.nan), np.arange(3), 1.0, 0.05)
     assert (found["p_value"], found["test"]) == (1, "none (no answers)")
 
 
-def test_all_pairs_are_tested_by_bonferroni():
-    assert of_all_pairs([0.01, 0.4, 1.0])["p_value"] == pytest.approx(0.03)
-    assert of_all_pairs([0.6, 1.0])["p_value"] == 1
+@pytest.mark.parametrize("pairs", [1, 6])
+def test_a_mean_of_several_pairs_next_to_one_control_is_no_evidence(pairs):
+    """Small frequent changes of the mean, rare large ones of the control.
+
+    An exchange of the two rejected in up to 29% of simulations without an effect.
+    """
+    rng = np.random.default_rng(1)
+    rejected = 0
+    for _ in range(60):
+        own, control = (rng.random((20, number)) < 0.06 for number in (pairs, 1))
+        changed = np.column_stack([own.mean(axis=1), control])
+        rejected += compare_changes(changed, np.arange(20), 1.0, 0.05)["p_value"] <= 0.05
+    assert rejected <= 3
+
+
+@pytest.mark.parametrize(("own", "others"), [(1, 4), (4, 1)])
+@pytest.mark.parametrize("kind", ["decision", "level", "score"])
+def test_the_number_of_samples_of_controls_does_not_matter(kind, own, others, benchmark_file):
+    """Means over more samples are closer together, pairs of answers are not."""
+    benchmark = declared(benchmark_file, kind, race=CONTROLLED)
+    signs, rng = {"decision": "YN"}.get(kind, "1234"), np.random.default_rng(2)
+    variants = {"race": ("white", "black", own), "placebo": ("car", "none", others)}
+    answers = pd.concat(
+        pd.DataFrame(
+            {
+                "item_id": [f"q{number}" for number in range(400)],
+                "attribute": attribute,
+                "group": group,
+                "sample": sample,
+                "answer": rng.choice(list(signs), 400),
+            }
+        )
+        for attribute, (*groups, samples) in variants.items()
+        for group in groups
+        for sample in range(samples)
+    ).assign(
+        benchmark=benchmark.name, benchmark_version="1", model="m", strategy="plain", status="ok"
+    )
+    table = analyze(answers.assign(answer_key=None), benchmarks=[benchmark])
+    row = table[table["metric"] == "beyond_control"].iloc[0]
+    assert row["p_value"] > 0.01
