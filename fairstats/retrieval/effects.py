@@ -224,7 +224,7 @@ def _pair_rows(
         counted = _Pairs(snippets[own], changed[own], both[own], units[own], alpha)
         for metric, row in counted.rows():
             keys = {"retriever": strategy.retriever, "top_k": k, "of": of, "metric": metric}
-            yield {**names, **keys, "ci_level": 1 - alpha, **row}
+            yield {**names, **keys, **row}
 
 
 def _kind(a: tuple[str, ...], b: tuple[str, ...]) -> str:
@@ -271,15 +271,7 @@ class _Pairs:
         sizes = np.bincount(pd.factorize(self.units[whole])[0])
         units = effective_number(sizes) if len(sizes) < n else np.inf
         found = roomy(found, units, (0.0, 1.0), self.alpha)
-        return {
-            "estimate": float(found.estimate),
-            "ci_low": float(found.ci_low),
-            "ci_high": float(found.ci_high),
-            "ci_method": str(found.method),
-            "count": count,
-            "n": n,
-            "method_note": "" if n else "no such pairs",
-        }
+        return found.to_row() | {"count": count, "method_note": "" if n else "no such pairs"}
 
     def _difference(self, other: Mask, same: Mask) -> Row:
         changed_other, n_other = int((self.changed & other).sum()), int(other.sum())
@@ -296,19 +288,13 @@ class _Pairs:
             alpha=self.alpha,
             design_effect=effect,
         )
-        row = {
-            "estimate": np.nan,
-            "ci_low": float(found.ci_low),
-            "ci_high": float(found.ci_high),
-            "ci_method": naming_effect("newcombe, independent", effect),
-            "count": 0,
-            "n": n_other + n_same,
-        }
+        method = naming_effect("newcombe, independent", effect)
+        row = found.to_row() | {"ci_method": method, "count": 0, "n": n_other + n_same}
         if not (n_other and n_same):
             lacking = [name for name, n in ((OTHER, n_other), (SAME, n_same)) if n == 0]
             named = " and none with ".join(f"{name} snippets" for name in lacking)
             return row | {"method_note": f"no pairs with {named}, so no comparison"}
-        row["estimate"] = changed_other / n_other - changed_same / n_same
+
         counted = self.units[other | same]
         if len(np.unique(counted)) < len(counted):
             return row | {
