@@ -12,6 +12,7 @@ import pandas as pd
 import scipy
 
 from fairstats._lib.result_objects import naming_effect
+from fairstats._lib.table_schemas import typed_rows
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
 from fairstats.answers.strategies import Strategy
 from fairstats.benchmarks.declaration import Benchmark
@@ -175,7 +176,7 @@ def retrieval_effects(
     keys = ["benchmark", "benchmark_version", "strategy"]
     own = pd.MultiIndex.from_frame(answers[keys].astype("str")).isin(list(strategies))
     if not own.any():
-        return _typed([])
+        return typed_rows([], EFFECT_COLUMNS, _TYPES)
     asked = open_answers(answers[own], benchmarks)
     units = {
         name: item_grid(asked, benchmark).unit_of_item
@@ -189,7 +190,7 @@ def retrieval_effects(
         found = lists[names["benchmark"], names["benchmark_version"], str(strategy.retriever)]
         unit = pairs["item_id"].map(units[names["benchmark"]]).to_numpy(dtype=str)
         rows += list(_pair_rows(names, pairs, unit, strategy, found, alpha))
-    return _typed(_in_order(rows, opened))
+    return typed_rows(_in_order(rows, opened), EFFECT_COLUMNS, _TYPES)
 
 
 def _pair_rows(
@@ -334,8 +335,3 @@ def _in_order(rows: list[Row], opened: Iterable[Lists]) -> list[Row]:
         return (*(row[name] for name in UNIT_COLUMNS), places[pair])
 
     return sorted(rows, key=place)
-
-
-def _typed(rows: list[Row]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(EFFECT_COLUMNS))
-    return table.astype({column: _TYPES.get(column, "str") for column in EFFECT_COLUMNS})
