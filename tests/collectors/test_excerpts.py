@@ -7,11 +7,9 @@ import json
 import sqlite3
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,6 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.cli import app
-from fairstats.commands import get_answers, rag
 from fairstats.retrieval.retrievals_table import (
     check_retrievals,
     context_sha256,
@@ -405,19 +402,7 @@ def test_retrievals_of_all_items_serve_a_part(run: Run) -> None:
     assert len(read_answers(run(limit=2))) == 8
 
 
-@pytest.fixture
-def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry points declared by the project, whichever version of it is installed."""
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
-    for module in (get_answers, rag):
-        monkeypatch.setattr(
-            module,
-            "plugin",
-            lambda group, name: EntryPoint(name, groups[group][name], group).load(),
-        )
-
-
-@pytest.mark.usefixtures("_declared")
+@pytest.mark.usefixtures("declared_plugins")
 def test_retrieve_and_collect_commands(
     benchmark: Benchmark, corpus: Path, address: str, tmp_path: Path
 ) -> None:
