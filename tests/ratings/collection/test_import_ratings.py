@@ -58,6 +58,17 @@ def export(study, tmp_path):
 
 
 @pytest.fixture
+def sheet(study, tmp_path):
+    """A filled sheet, by default of the second rater and without bias."""
+
+    def build(values=lambda row: NONE, rater="p1", **options):
+        own = study.path / "sheets" / f"{rater}.csv"
+        return fill_sheet(own, tmp_path / own.name, values, **options)
+
+    return build
+
+
+@pytest.fixture
 def take(tmp_path):
     """Import files of the study."""
     return partial(import_ratings, assignment=tmp_path / "study", out=tmp_path / "in")
@@ -77,13 +88,10 @@ def refused(tmp_path):
     return problems
 
 
-def test_exports_and_sheets_together_give_every_judgement(study, export, tmp_path, take):
+def test_exports_and_sheets_together_give_every_judgement(study, export, sheet, take):
     key = key_of(study)
-    files = [export(lambda i: SOME if i == 0 else NONE)]
-    for rater in ("p1", "p2", "p3"):
-        sheet = study.path / "sheets" / f"{rater}.csv"
-        files.append(fill_sheet(sheet, tmp_path / f"{rater}.csv", lambda row: NONE))
-    written = take(files)
+    sheets = [sheet(rater=rater) for rater in ("p1", "p2", "p3")]
+    written = take([export(lambda i: SOME if i == 0 else NONE), *sheets])
     (note,) = written.notes
     assert note.startswith("18 of 18 ")
     (path,) = written.paths
@@ -102,14 +110,10 @@ def test_exports_and_sheets_together_give_every_judgement(study, export, tmp_pat
     assert ratings.loc[ratings["rater_id"] == "P1", "duration_s"].isna().all()
 
 
-def test_unfilled_tasks_are_missing_and_counted(study, tmp_path, take):
-    sheet = study.path / "sheets" / "p1.csv"
-    rows = len(sheet_rows(sheet))
-    first = sheet_rows(sheet)[0]["task_id"]
-    filled = fill_sheet(
-        sheet, tmp_path / "p1.csv", lambda row: NONE if row["task_id"] == first else {}
-    )
-    written = take(filled)
+def test_unfilled_tasks_are_missing_and_counted(study, sheet, take):
+    tasks = [row["task_id"] for row in sheet_rows(study.path / "sheets" / "p1.csv")]
+    first, rows = tasks[0], len(tasks)
+    written = take(sheet(lambda row: NONE if row["task_id"] == first else {}))
     assert rows > 1
     judged, absent, missing = written.notes
     assert judged.startswith("1 of 18 ")
@@ -118,12 +122,10 @@ def test_unfilled_tasks_are_missing_and_counted(study, tmp_path, take):
     assert written.ratings["task_id"].unique().tolist() == [first]
 
 
-def test_comment_without_values_is_kept_but_is_not_a_judgement(study, tmp_path, take):
-    sheet = study.path / "sheets" / "p1.csv"
-    first, second, *_ = (row["task_id"] for row in sheet_rows(sheet))
+def test_comment_without_values_is_kept_but_is_not_a_judgement(study, sheet, take):
+    first, second, *_ = (row["task_id"] for row in sheet_rows(study.path / "sheets" / "p1.csv"))
     said = {first: {"comment": "=cannot tell"}, second: NONE | {"comment": "sure"}}
-    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: said.get(row["task_id"], {}))
-    written = take(filled)
+    written = take(sheet(lambda row: said.get(row["task_id"], {})))
     assert written.notes[0].startswith("1 of 18 judgements")
     ratings, comments = written.paths
     assert comments.name == "study_independent.comments.csv"
@@ -132,16 +134,10 @@ def test_comment_without_values_is_kept_but_is_not_a_judgement(study, tmp_path, 
     assert first not in set(read_ratings(ratings)["task_id"])
 
 
-def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, tmp_path):
-    sheet = study.path / "sheets" / "p1.csv"
-    filled = fill_sheet(
-        sheet,
-        tmp_path / "p1.csv",
-        # A label instead of a value, in different case, and padded.
-        lambda row: {name: v.upper() for name, v in SOME.items()} | {"bias": " minor BIAS "},
-        delimiter=";",
-    )
-    written = import_ratings(filled, assignment=study.path / "key.csv", out=tmp_path / "in")
+def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, sheet, take):
+    # A label instead of a value, in different case, and padded.
+    said = {name: v.upper() for name, v in SOME.items()} | {"bias": " minor BIAS "}
+    written = take(sheet(lambda row: said, delimiter=";"), assignment=study.path / "key.csv")
     assert set(written.ratings.query("dimension == 'bias'")["value"]) == {"minor"}
 
 
@@ -180,13 +176,10 @@ def test_paired_questions_are_imported_with_both_items(handed, tmp_path, take):
     assert ratings["swapped"].isna().all()
 
 
-def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, tmp_path, refused):
-    sheet = study.path / "sheets" / "p1.csv"
-    second = sheet_rows(sheet)[1]["task_id"]
+def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, sheet, refused):
+    second = sheet_rows(study.path / "sheets" / "p1.csv")[1]["task_id"]
     part = {k: v for k, v in SOME.items() if k not in ("withholding", "other")}
-    filled = fill_sheet(
-        sheet, tmp_path / "p1.csv", lambda row: part if row["task_id"] == second else NONE
-    )
+    filled = sheet(lambda row: part if row["task_id"] == second else NONE)
     (problem,) = refused(filled, match="is incomplete")
     assert (problem.path, problem.row) == (str(filled), 2)
     assert f"withholding, other missing (task {second} of P1)" in problem.message
@@ -267,12 +260,11 @@ def test_task_of_another_rater_is_refused(study, tmp_path, refused):
         refused(path, match="is not a task of this")
 
 
-def test_the_same_judgement_twice_names_both_files(study, export, tmp_path, refused):
-    sheet = fill_sheet(study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: NONE)
-    path = export()
-    (problem,) = refused(path, sheet, match="are also in .*p0.json")
-    assert problem.path == str(sheet)
-    own = len(sheet_rows(sheet))
+def test_the_same_judgement_twice_names_both_files(study, export, sheet, tmp_path, refused):
+    filled, path = sheet(rater="p0"), export()
+    (problem,) = refused(path, filled, match="are also in .*p0.json")
+    assert problem.path == str(filled)
+    own = len(sheet_rows(filled))
     assert problem.message.startswith("tasks t" if own > 1 else "task t")
     assert problem.message.endswith(f" in {path}")
     # The same file by two names of it is one file.
@@ -287,18 +279,15 @@ def test_duplicate_task_in_a_file_is_reported_by_row(study, tmp_path, refused):
     assert problem.row == len(made["judgements"])
 
 
-def test_subfolders_are_read_and_skipped_files_are_named(study, export, tmp_path):
+def test_subfolders_are_read_and_skipped_files_are_named(study, export, sheet, tmp_path, take):
     folder = tmp_path / "handed-in"
     (folder / "later").mkdir(parents=True)
     export().rename(folder / "p0.json")
-    sheet = study.path / "sheets" / "p1.csv"
-    fill_sheet(sheet, folder / "later" / "P1.CSV", lambda row: NONE)
+    sheet().rename(folder / "later" / "P1.CSV")
     for name in ("x.xlsx", ".DS_Store", "later/no\x1bte.txt"):
         (folder / name).write_text("x")
-    written = import_ratings(
-        [folder, folder / "p0.json"], assignment=study.path, out=tmp_path / "in"
-    )
-    done = len(sheet_rows(sheet)) + len(sheet_rows(study.path / "sheets" / "p0.csv"))
+    written = take([folder, folder / "p0.json"])
+    done = sum(len(sheet_rows(study.path / "sheets" / f"{rater}.csv")) for rater in ("p0", "p1"))
     left_out, judged, absent = written.notes
     assert left_out.endswith(": no\x1bte.txt, x.xlsx")
     assert judged.startswith(f"{done} of 18 ")
@@ -337,14 +326,14 @@ def test_partly_answered_task_is_reported_and_not_counted(study, tmp_path, refus
 @pytest.mark.parametrize("folder", [False, True])
 @pytest.mark.parametrize("kind", ["json", "csv", "utf-16"])
 def test_forms_and_sheets_are_recognised_without_assignment(
-    study, export, tmp_path, kind, folder, refused
+    export, sheet, tmp_path, kind, folder, refused
 ):
     where = tmp_path / "handed-in"
     where.mkdir()
     if kind == "json":
         path = export().rename(where / "p0.json")
     else:
-        path = fill_sheet(study.path / "sheets" / "p1.csv", where / "p1.csv", lambda row: NONE)
+        path = sheet().rename(where / "p1.csv")
         if kind == "utf-16":
             path.write_text(path.read_text(encoding="utf-8-sig"), encoding="utf-16")
     named = where if folder else path
@@ -394,10 +383,10 @@ def test_oversize_files_are_refused_unread(export, monkeypatch, refused):
         (lambda text: text + '"', "not a CSV file"),
     ],
 )
-def test_sheets_that_were_changed_are_refused(study, tmp_path, change, said, refused):
-    sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: NONE)
-    sheet.write_text(change(sheet.read_text(encoding="utf-8")), encoding="utf-8")
-    refused(sheet, match=said)
+def test_sheets_that_were_changed_are_refused(sheet, change, said, refused):
+    filled = sheet()
+    filled.write_text(change(filled.read_text(encoding="utf-8")), encoding="utf-8")
+    refused(filled, match=said)
 
 
 def test_sheet_in_an_old_spreadsheet_format_is_refused(study, tmp_path, refused):
@@ -409,14 +398,13 @@ def test_sheet_in_an_old_spreadsheet_format_is_refused(study, tmp_path, refused)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_a_sheet_in_utf_16_is_read(study, tmp_path, encoding, take):
-    sheet = study.path / "sheets" / "p1.csv"
-    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: NONE, delimiter="\t")
+def test_a_sheet_in_utf_16_is_read(sheet, encoding, take):
+    filled = sheet(delimiter="\t")
     mark = "\ufeff" if encoding == "utf-16-be" else ""
     text = mark + filled.read_text(encoding="utf-8-sig")
+    rows = len(sheet_rows(filled))
     filled.write_bytes(text.encode(encoding))
-    written = take(filled)
-    assert written.ratings["task_id"].nunique() == len(sheet_rows(sheet))
+    assert take(filled).ratings["task_id"].nunique() == rows
 
 
 @pytest.mark.parametrize("name", ["key.csv", "rubric.toml", "tasks.jsonl", "assignment.json"])
@@ -433,12 +421,9 @@ def test_folder_without_an_assignment_is_refused(export, tmp_path, refused):
     refused(export(), assignment=tmp_path, match=r"assignment.json: no such")
 
 
-def test_one_invalid_file_prevents_writing(study, export, tmp_path, refused):
-    sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: SOME)
-    wrong = fill_sheet(
-        study.path / "sheets" / "p2.csv", tmp_path / "p2.csv", lambda row: {"bias": "minor"}
-    )
-    problems = refused(export(), sheet, wrong, match="is incomplete")
+def test_one_invalid_file_prevents_writing(export, sheet, refused):
+    wrong = sheet(lambda row: {"bias": "minor"}, "p2")
+    problems = refused(export(), sheet(lambda row: SOME), wrong, match="is incomplete")
     assert len(problems) == len(sheet_rows(wrong))
     assert {problem.path for problem in problems} == {str(wrong)}
 
