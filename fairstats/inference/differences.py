@@ -87,7 +87,7 @@ def difference_interval(
     elif method == "wald":
         low, high = _wald(n10, n01, n, check_alpha(alpha), n > 0)
     else:
-        low, high = square_and_add(*own_counts(counts), alpha=check_alpha(alpha))
+        low, high = square_and_add(*own_counts(counts, *counts.of_groups), alpha=check_alpha(alpha))
     estimate = np.where(n > 0, (n10 - n01) / np.maximum(n, 1), np.nan)
     return Estimate(estimate, low, high, 1 - alpha, method, n)
 

@@ -138,7 +138,9 @@ def cohens_h_interval(
     [0.2527, 0.0619, 0.4397]
     """
     cells = paired_counts(n11, n10, n01, n00)
-    own = own_counts(cells, correct_a, n_a, correct_b, n_b, copies=copies, undefined=np.nan)
+    given = zip((correct_a, n_a, correct_b, n_b), cells.of_groups, strict=True)
+    counts = (of_pairs if count is None else count for count, of_pairs in given)
+    own = own_counts(cells, *counts, copies=copies, undefined=np.nan)
     low, high = square_and_add(
         *own,
         alpha=check_alpha(alpha),

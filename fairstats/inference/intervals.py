@@ -294,30 +294,26 @@ class OwnCounts(NamedTuple):
 
 def own_counts(
     cells: PairedCounts,
-    correct_a: npt.ArrayLike | None = None,
-    n_a: npt.ArrayLike | None = None,
-    correct_b: npt.ArrayLike | None = None,
-    n_b: npt.ArrayLike | None = None,
+    correct_a: npt.ArrayLike,
+    n_a: npt.ArrayLike,
+    correct_b: npt.ArrayLike,
+    n_b: npt.ArrayLike,
     *,
     copies: npt.ArrayLike = 1.0,
     undefined: float = 0.0,
 ) -> OwnCounts:
     """Return the counts of two groups that share only the pairs with these cells.
 
-    By default, there are no other answers than those of the pairs. The correlation of the two
-    accuracies is φ n / √(n_a n_b), with φ as in `corrected_phi`.
+    The correlation of the two accuracies is φ n / √(n_a n_b), with φ as in `corrected_phi`.
 
     Raises
     ------
     ValueError
         If a group's counts do not include the answers of the pairs, or exceed each other.
     """
-    n, right_a, right_b = cells.n, cells.n11 + cells.n10, cells.n11 + cells.n01
+    right_a, n, right_b, _ = cells.of_groups
     correct_a, n_a, correct_b, n_b = check_counts(
-        correct_a=right_a if correct_a is None else correct_a,
-        n_a=n if n_a is None else n_a,
-        correct_b=right_b if correct_b is None else correct_b,
-        n_b=n if n_b is None else n_b,
+        correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
     )
     check_shapes(pairs=n, own=n_a)
     for group, of_pairs, correct, own in (
