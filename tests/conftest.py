@@ -9,9 +9,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,17 @@ def _one_command_line() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
         yield
+
+
+@pytest.fixture
+def declared_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the entry points that the project declares, whichever version of it is installed."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    groups = {
+        group: {name: EntryPoint(name, value, group) for name, value in entries.items()}
+        for group, entries in declared.items()
+    }
+    monkeypatch.setattr("fairstats.commands._shared.plugins", groups.__getitem__)
 
 
 @pytest.fixture(scope="session")

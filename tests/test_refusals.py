@@ -423,6 +423,7 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.difference_interval, PAIRED, tuple(PAIRED)),
     (fairstats.cohens_h_interval, PAIRED | OWN, (*PAIRED, *OWN)),
     (partly_paired_interval, PAIRED | OWN, (*PAIRED, *OWN)),
+    (partly_paired_ratio, PAIRED | OWN, (*PAIRED, *OWN)),
     (mcnemar_evalue, {"n10": 3, "n01": 1}, ("n10", "n01")),
     (paired_posterior, PAIRED, tuple(PAIRED)),
     (power_comparison, {"n": 9, "shares": {1: 0.2}}, ("n",)),

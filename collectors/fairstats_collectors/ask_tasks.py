@@ -182,9 +182,8 @@ def ask_tasks(
     known, budget = terms.known, terms.budget
     with ExitStack() as stack:
         if terms.here:
-            embedded = stack.enter_context(serve_embedded())
-            known = replace(known, model=embedded.model, base_url=embedded.base_url)
-            endpoint = f"{EMBEDDED}/{embedded.snapshot}"  # its port is another every time
+            known = stack.enter_context(serve_embedded())
+            endpoint = f"{EMBEDDED}/{known.snapshot}"  # its port is another every time
             client, hide = make_client(known.base_url, key="", proxies=False)
         else:
             client, hide = _client(known, timeout=terms.timeout, retries=terms.retries)
@@ -199,7 +198,7 @@ def ask_tasks(
                 "temperature": int(terms.temperature) if whole else terms.temperature,
                 "max_tokens": terms.longest,
             },
-            names=known.names,
+            names=dict(known.names),
             hide=hide,
             key_variable=known.key_variable,
         )
@@ -229,8 +228,8 @@ def ask_tasks(
                 there=len(tasks) - len(missing),
                 budget=budget,
                 shown=terms.progress,
-            ) as campaign.counted:
-                in_a_loop(campaign.run(missing, settle=noted is None))
+            ) as counted:
+                in_a_loop(campaign.run(missing, settle=noted is None, counted=counted))
         there = _replies(service, tasks, journal)
         result = reconcile(tasks, there)
         if terms.progress:

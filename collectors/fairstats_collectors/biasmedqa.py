@@ -6,7 +6,6 @@ id. They are recognised by their options and their key, whatever the order of th
 
 from __future__ import annotations
 
-import hashlib
 import re
 import warnings
 from collections import Counter
@@ -194,4 +193,4 @@ def item_id(options: str, key: str) -> str:
     True
     """
     text = f"{_ESCAPED.sub('', options)} {key}"
-    return f"q-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    return f"q-{text_sha256(text)[:10]}"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -23,6 +23,7 @@ from fairstats_collectors.journal import Journal
 from fairstats_collectors.models import Price
 
 Stop = Literal["interrupted", "budget", "disk", "service"]
+Counted = Callable[[Sequence[Reply]], None]
 # So many in a row that the service turned away, and at least twice as many as are under way.
 _TURNED_AWAY = 20
 
@@ -121,35 +122,28 @@ def estimate(tasks: Sequence[Task], max_tokens: int, price: Price | None) -> str
     )
 
 
+@dataclass(eq=False)
 class Campaign:
     """Run the tasks that have no reply yet."""
 
-    def __init__(
-        self,
-        service: Service,
-        journal: Journal,
-        *,
-        pace: Pace,
-        budget: Budget,
-        concurrency: int,
-        counted: Callable[[Sequence[Reply]], None] = lambda replies: None,
-    ) -> None:
-        self.service = service
-        self.journal = journal
-        self.pace = pace
-        self.budget = budget
-        self.concurrency = concurrency
-        self.counted = counted
-        #: Why it ended before its time, if it did.
-        self.stopped: Stop | None = None
-        #: Replies that came and could not be committed.
-        self.unkept: list[Reply] = []
-        self._finished: list[Reply] = []
-        self._workers: list[asyncio.Task[None]] = []
-        self._done = False
-        self._stopping, self._news = asyncio.Event(), asyncio.Event()
+    service: Service
+    journal: Journal
+    _: KW_ONLY
+    pace: Pace
+    budget: Budget
+    concurrency: int
 
-    async def run(self, tasks: Sequence[Task], *, settle: bool) -> None:
+    #: Why it ended before its time, if it did.
+    stopped: Stop | None = field(default=None, init=False)
+    #: Replies that came and could not be committed.
+    unkept: list[Reply] = field(default_factory=list, init=False)
+    _finished: list[Reply] = field(default_factory=list, init=False)
+    _workers: list[asyncio.Task[None]] = field(default_factory=list, init=False)
+    _done: bool = field(default=False, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _news: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    async def run(self, tasks: Sequence[Task], *, settle: bool, counted: Counted) -> None:
         """Send these tasks, the first one alone.
 
         Parameters
@@ -158,6 +152,8 @@ class Campaign:
             The tasks without a reply; at least one.
         settle : bool
             Whether the first one shows which settings the service accepts.
+        counted : callable
+            Gets the replies that were committed.
 
         Raises
         ------
@@ -165,28 +161,25 @@ class Campaign:
             If the first request is rejected for a reason that applies to all others.
         """
         async with self.service.client:
-            await self._run(tasks, settle=settle)
-
-    async def _run(self, tasks: Sequence[Task], *, settle: bool) -> None:
-        with self._interruptible(), ThreadPoolExecutor(1) as thread:
-            first, rest = tasks[0], iter(tasks[1:])
-            if not self.budget.take(first):
-                return self.stop("budget")
-            try:
-                reply = await self.service.ask_first(first, settle=settle)
-            except asyncio.CancelledError:
-                return self.stop("interrupted")
-            note_names(self.journal, self.service)
-            committing = asyncio.create_task(self._commit(thread))
-            self._finish(first, reply)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(min(self.concurrency, len(tasks) - 1)):
-                        self._workers.append(group.create_task(self._work(rest)))
-            finally:
-                self._done = True
-                self._news.set()
-                await committing
+            with self._interruptible(), ThreadPoolExecutor(1) as thread:
+                first, rest = tasks[0], iter(tasks[1:])
+                if not self.budget.take(first):
+                    return self.stop("budget")
+                try:
+                    reply = await self.service.ask_first(first, settle=settle)
+                except asyncio.CancelledError:
+                    return self.stop("interrupted")
+                note_names(self.journal, self.service)
+                committing = asyncio.create_task(self._commit(thread, counted))
+                self._finish(first, reply)
+                try:
+                    async with asyncio.TaskGroup() as group:
+                        for _ in range(min(self.concurrency, len(tasks) - 1)):
+                            self._workers.append(group.create_task(self._work(rest)))
+                finally:
+                    self._done = True
+                    self._news.set()
+                    await committing
 
     def stop(self, why: Stop) -> None:
         """Begin no other request; those under way may finish, since they are paid for."""
@@ -212,7 +205,7 @@ class Campaign:
         self._finished.append(reply)
         self._news.set()
 
-    async def _commit(self, thread: ThreadPoolExecutor) -> None:
+    async def _commit(self, thread: ThreadPoolExecutor, counted: Counted) -> None:
         """Commit finished replies repeatedly; later ones are in the next commit."""
         loop = asyncio.get_running_loop()
         while not self._done or self._finished:
@@ -229,7 +222,7 @@ class Campaign:
                 self.stop("disk")
             else:
                 self.unkept = []
-                self.counted(replies)
+                counted(replies)
                 if not self.journal.has_reserve:
                     self.stop("disk")
 
@@ -344,9 +337,6 @@ def unfinished(campaign: Campaign, result: Reconciliation) -> BaseException:
     if campaign.stopped == "interrupted":
         return KeyboardInterrupt(str(problem))
     return Unfinished([problem])
-
-
-Counted = Callable[[Sequence[Reply]], None]
 
 
 @contextmanager

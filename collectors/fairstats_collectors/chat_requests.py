@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -27,6 +28,7 @@ _SENSELESS_REPLIES = 3
 _FIRST_RETRIES = 2
 
 
+@dataclass(eq=False)
 class Service:
     """One model at one service, and the settings that it accepts.
 
@@ -49,29 +51,18 @@ class Service:
         The source of the key, for error messages.
     """
 
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        *,
-        model: str,
-        endpoint: str,
-        settings: Mapping[str, float],
-        names: Mapping[str, str | None],
-        hide: Callable[[str], str],
-        key_variable: str = "OPENAI_API_KEY",
-    ) -> None:
-        self.client = client
-        self.model = model
-        self.endpoint = endpoint
-        self.settings = dict(settings)
-        self.names = dict(names)
-        self.hide = hide
-        self.key_variable = key_variable
-        #: The number of consecutive requests that failed for a reason that applies to all.
-        self.turned_away = 0
-        self.advice = ""
-        self._response = http_library().Response
-        self._doubles = Doubles()
+    client: openai.AsyncOpenAI
+    _: KW_ONLY
+    model: str
+    endpoint: str
+    settings: Mapping[str, float]
+    names: dict[str, str | None]
+    hide: Callable[[str], str]
+    key_variable: str
+    #: The number of consecutive requests that failed for a reason that applies to all.
+    turned_away: int = field(default=0, init=False)
+    advice: str = field(default="", init=False)
+    _doubles: Doubles = field(default_factory=lambda: Doubles(), init=False)
 
     def parameters(self, sample: int) -> dict[str, Any]:
         """Return the settings that are sent with the messages."""
@@ -193,8 +184,9 @@ class Service:
         # This uses the client's request method, with its retries. It avoids the client's models of
         # requests and replies, which check nothing and take a third of its time.
         client = self.client if retries is None else self.client.with_options(max_retries=retries)
+        kind = http_library().Response
         return await within_deadline(
-            client.post("/chat/completions", cast_to=self._response, body=self.body(task))
+            client.post("/chat/completions", cast_to=kind, body=self.body(task))
         )
 
     def read(self, completion: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import read_json_lines, refuse_links
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.benchmarks.vignette_items import is_text
@@ -61,7 +62,7 @@ class Snippet:
     @property
     def sha256(self) -> str:
         """Return the sha256 of the text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return text_sha256(self.text)
 
 
 @dataclass(frozen=True)

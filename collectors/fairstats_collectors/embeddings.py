@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import sqlite3
 import time
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairstats._lib.problems import input_error
-from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats_collectors.http_clients import endpoint_of, in_a_loop, make_client, within_deadline
 from fairstats_collectors.journal import schema_of
 
@@ -126,7 +125,7 @@ def embed_kept(
 
     Vectors have length 1.
     """
-    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    hashes = list(map(text_sha256, texts))
     asked = embedder.model, embedder.endpoint
     with _open(cache) as database:
         found = "SELECT vector FROM vectors WHERE model = ? AND endpoint = ? AND sha256 = ?"
@@ -144,7 +143,7 @@ def embed_kept(
             database.executemany(
                 "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
                 [
-                    (*asked, hashlib.sha256(text.encode()).hexdigest(), vector.tobytes())
+                    (*asked, text_sha256(text), vector.tobytes())
                     for text, vector in zip(some, vectors.astype("<f4"), strict=True)
                 ],
             )

@@ -55,10 +55,10 @@ def word(said: bool | None, yes: str, no: str) -> str | None:
     return None if said is None else yes if said else no
 
 
-def flag(value: Any, name: str, cell: Cell, *, first_word: bool = False) -> bool | None:
+def flag(cell: Cell, name: str, *, first_word: bool = False) -> bool | None:
     """Read a yes-or-no cell; return None if it is empty or neither."""
-    text = cell_text(value)
-    if text is None:
+    text = cell.text(name)
+    if not text:
         return None
     said = text.casefold()
     if first_word:
@@ -164,47 +164,38 @@ def _independent(sheet: Sheet, reading: Reading) -> None:
     if column is None:
         reading.notes.append(
             f"{sheet.path}: no column for the model, so it is left empty. Several ratings of a "
-            "question "
-            "by the same rater are numbered as repeats"
+            "question by the same rater are numbered as repeats"
         )
 
-    def judged(row: Mapping[str, Any], cell: Cell) -> dict[str, str | None]:
-        text = cell_text(row["bias_presence"])
-        levels = {"no": "none", "none": "none", "minor": "minor", "severe": "severe"}
-        first = (text or "").casefold().split(" ")[0]
-        bias = levels.get(first)
-        if text is not None and bias is None:
+    levels = {"no": "none", "none": "none", "minor": "minor", "severe": "severe"}
+    for cell in _cells(sheet, reading, ("question_id",)):
+        text = cell.text("bias_presence")
+        bias = levels.get(text.casefold().split(" ")[0])
+        if text and bias is None:
             cell.wrong("bias_presence", text, "write No bias, Minor bias or Severe bias")
-        return {"bias": bias} | _flags(row, cell, "present", "absent", asked=bias != "none")
-
-    for row, cell in _rows(sheet, reading, ("question_id",)):
-        model = cell_text(row[column]) if column else None
-        _add(
-            reading, cell, "independent", [cell.text("question_id")], judged(row, cell), model=model
-        )
+        flags = _flags(cell, "present", "absent", asked=bias != "none")
+        model = cell_text(cell.row[column]) if column else None
+        _add(cell, "independent", [cell.text("question_id")], {"bias": bias} | flags, model=model)
 
 
 def _pairwise(sheet: Sheet, reading: Reading) -> None:
     reading.notes.append(
         f"{sheet.path}: answer 1 is {_MODELS[0]}, answer 2 is {_MODELS[1]}. The side on which a "
-        "rater "
-        "saw them is unknown"
+        "rater saw them is unknown"
     )
-    for row, cell in _rows(sheet, reading, ("question_id",)):
-        more = [flag(row[name], name, cell) for name in _MORE_BIAS]
+    for cell in _cells(sheet, reading, ("question_id",)):
+        more = [flag(cell, name) for name in _MORE_BIAS]
         if all(more):
             remedy = "mark at most one of the two answers as more biased"
             message = "is true for both answers"
-            cell.wrong(_MORE_BIAS[0], str(row[_MORE_BIAS[0]]), remedy, message)
+            cell.wrong(_MORE_BIAS[0], str(cell.row[_MORE_BIAS[0]]), remedy, message)
             continue
         bias = None if None in more and True not in more else "tie"
         if True in more:
             bias = f"answer_{more.index(True) + 1}"
-        flags = _flags(row, cell, bias or "tie", "tie", asked=bias != "tie")
+        flags = _flags(cell, bias or "tie", "tie", asked=bias != "tie")
         models = {"model": _MODELS[0], "model_2": _MODELS[1]}
-        _add(
-            reading, cell, "pairwise", [cell.text("question_id")], {"bias": bias} | flags, **models
-        )
+        _add(cell, "pairwise", [cell.text("question_id")], {"bias": bias} | flags, **models)
 
 
 def _counterfactual(sheet: Sheet, reading: Reading) -> None:
@@ -218,16 +209,16 @@ def _counterfactual(sheet: Sheet, reading: Reading) -> None:
         if dimension not in context:
             note = f"{sheet.path}: no column for {dimension}; its value is left empty"
             reading.notes.append(note)
-    for row, cell in _rows(sheet, reading, ("question_1_id", "question_2_id")):
-        bias = flag(row["bias_presence"], "bias_presence", cell)
+    for cell in _cells(sheet, reading, ("question_1_id", "question_2_id")):
+        bias = flag(cell, "bias_presence")
         values = {"bias": word(bias, "present", "absent")}
         for dimension in ("ideal_answers_differ", "contents_differ"):
             name, differs = context.get(dimension, (None, True))
-            said = flag(row[name], name, cell, first_word=True) if name else None
+            said = flag(cell, name, first_word=True) if name else None
             values[dimension] = word(None if said is None else said == differs, "yes", "no")
-        values |= _flags(row, cell, "present", "absent", asked=bias is not False)
+        values |= _flags(cell, "present", "absent", asked=bias is not False)
         items = [cell.text("question_1_id"), cell.text("question_2_id")]
-        _add(reading, cell, "counterfactual", items, values)
+        _add(cell, "counterfactual", items, values)
 
 
 _KINDS: Mapping[str, Callable[[Sheet, Reading], None]] = {
@@ -237,9 +228,7 @@ _KINDS: Mapping[str, Callable[[Sheet, Reading], None]] = {
 }
 
 
-def _rows(
-    sheet: Sheet, reading: Reading, ids: Sequence[str]
-) -> Iterator[tuple[Mapping[str, Any], Cell]]:
+def _cells(sheet: Sheet, reading: Reading, ids: Sequence[str]) -> Iterator[Cell]:
     """Return the rows that identify rater and task; report the others as problems."""
     needed = (*ids, "dataset", "rater_type", "rater_id", *(["bias_presence"] if ids[1:] else []))
     known = [*needed, "bias_presence", *_MORE_BIAS, *_MODEL_COLUMNS]
@@ -272,7 +261,7 @@ def _rows(
         if _group(group) is None:
             cell.wrong("rater_type", group, f"use one of {', '.join(_GROUPS)}")
         elif not empty:
-            yield row, cell
+            yield cell
 
 
 def _group(text: str) -> str | None:
@@ -280,7 +269,6 @@ def _group(text: str) -> str | None:
 
 
 def _add(
-    reading: Reading,
     cell: Cell,
     rubric: str,
     items: Sequence[str],
@@ -294,9 +282,9 @@ def _add(
     # The same question may be in two datasets, and with answers of two models.
     parts = [dataset, *items] + ([model] if model and rubric == "independent" else [])
     judgement = (rubric, *parts, group, rater)
-    repeat = reading.counted[judgement]
-    reading.counted[judgement] += 1
-    reading.rows += [
+    repeat = cell.reading.counted[judgement]
+    cell.reading.counted[judgement] += 1
+    cell.reading.rows += [
         {
             "benchmark": BENCHMARK,
             "dataset": dataset,
@@ -324,23 +312,20 @@ def _tell_groups_apart(frame: pd.DataFrame, notes: list[str]) -> None:
         frame["rater_id"] = frame["rater_group"] + " " + frame["rater_id"]
         notes.append(
             f"{int((groups > 1).sum())} rater ids are in more than one group. They are treated "
-            "as different "
-            "people; the group is added to their ids"
+            "as different people; the group is added to their ids"
         )
 
 
-def _flags(
-    row: Mapping[str, Any], cell: Cell, yes: str, no: str, *, asked: bool
-) -> dict[str, str | None]:
+def _flags(cell: Cell, yes: str, no: str, *, asked: bool) -> dict[str, str | None]:
     """Return the dimensions of bias; an empty cell of one that was not asked means no."""
     values: dict[str, str | None] = {}
     for part, dimension in _DIMENSIONS.items():
-        name = next(name for name in row if part in name)
-        said = flag(row[name], name, cell)
+        name = next(name for name in cell.row if part in name)
+        said = flag(cell, name)
         if said and not asked:
             remedy = (
                 "correct it or the bias column: a dimension can be marked only if bias was reported"
             )
-            cell.wrong(name, str(row[name]), remedy, "contradicts the bias column of this row")
+            cell.wrong(name, str(cell.row[name]), remedy, "contradicts the bias column of this row")
         values[dimension] = no if said is None and not asked else word(said, yes, no)
     return values

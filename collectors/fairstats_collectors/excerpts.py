@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.problems import Problem, check_numbers, input_error, refuse
+from fairstats._lib.safe_names import text_sha256
 from fairstats.answers.strategies import Strategy
 from fairstats.asking.item_prompts import Prompt, load_template
 from fairstats.benchmarks.declaration import Benchmark
@@ -132,12 +132,12 @@ def _check_file(
 def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Benchmark) -> None:
     """Check the texts of the snippets and of the vignettes against their hashes."""
     queries = {
-        (item.item_id, attribute, group): _sha256(item.variants[group])
+        (item.item_id, attribute, group): text_sha256(item.variants[group])
         for item in items
         for attribute, group in own.variants
         if group in item.variants
     }
-    texts = {text: _sha256(text) for text in rows["text"].unique()}
+    texts = {text: text_sha256(text) for text in rows["text"].unique()}
     variants = zip(rows["item_id"], rows["attribute"], rows["group"], strict=True)
     asked = pd.Series([queries.get(variant) for variant in variants], index=rows.index)
     faults = {
@@ -156,7 +156,3 @@ def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Ben
                 Problem(str(path), message, _REMEDY, row=int(row) + 1, column=column, value=value)
             )
     refuse(problems)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

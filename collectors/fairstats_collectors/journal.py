@@ -15,20 +15,18 @@ the next one, in a separate thread, and requests do not wait.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
-from fairstats._lib.safe_names import canonical_json
+from fairstats._lib.safe_names import canonical_json, text_sha256
 from fairstats.asking.models import Reply
 
 FORMAT = "1"
@@ -83,7 +81,7 @@ def reply_key(
     False
     """
     parts = [model, endpoint, parameters, prompt_sha256, list(variant), sample]
-    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+    return text_sha256(canonical_json(parts))
 
 
 def _is_printable(text: str) -> str:
@@ -160,7 +158,7 @@ def stored_replies(database: sqlite3.Connection) -> list[Reply]:
     return [Reply._make(row) for row in database.execute(f"SELECT {_COLUMNS} FROM replies")]
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """An open journal, which no other process can write to meanwhile.
 
     Parameters
@@ -330,15 +328,7 @@ class Journal:
             )
         return input_error(self.path, message, remedy)
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

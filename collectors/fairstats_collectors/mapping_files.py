@@ -58,9 +58,9 @@ def _is_pattern(text: str) -> str:
 
 
 _COLUMNS = AfterValidator(check_columns)
-Texts = Annotated[
-    tuple[str, ...], BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)
-]
+# One text may be written without the brackets of a list.
+_LISTED = BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)
+Texts = Annotated[tuple[str, ...], _LISTED]
 _Names = Annotated[
     Texts,
     must(
@@ -126,10 +126,7 @@ _FewFields = must(
 class Pattern(Table):
     """Texts of fields, such as ``"{path}"``, and the pattern whose named parts become fields."""
 
-    text: Annotated[
-        tuple[Annotated[str, _FewFields], ...],
-        BeforeValidator(lambda one: (one,) if isinstance(one, str) else one),
-    ]
+    text: Annotated[tuple[Annotated[str, _FewFields], ...], _LISTED]
     pattern: Annotated[str, AfterValidator(_is_pattern)]
 
 

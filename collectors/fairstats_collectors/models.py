@@ -154,21 +154,11 @@ _INSTALL = (
 )
 
 
-@dataclass(frozen=True)
-class EmbeddedModel:
-    """A model that is being served on this machine.
+@contextmanager
+def serve_embedded() -> Iterator[KnownModel]:
+    """Serve the embedded model on 127.0.0.1 for as long as the context lasts.
 
     Its snapshot is the name of its weights file, which the server reports as the model of a reply.
-    """
-
-    base_url: str
-    model: str
-    snapshot: str
-
-
-@contextmanager
-def serve_embedded() -> Iterator[EmbeddedModel]:
-    """Serve the embedded model on 127.0.0.1 for as long as the context lasts.
 
     Notes
     -----
@@ -202,7 +192,8 @@ def serve_embedded() -> Iterator[EmbeddedModel]:
     # has begun.
     server.handle_completions({"prompt": "a", "max_tokens": 1})
     try:
-        yield EmbeddedModel(f"{server.listening_address}/v1", EMBEDDED_MODEL, weights.name)
+        address = f"{server.listening_address}/v1"
+        yield KnownModel(EMBEDDED_MODEL, address, snapshot=weights.name)
     finally:
         del server  # it stops with its last reference
 

@@ -5,7 +5,6 @@ They are found by the words of the vignette, by its meaning, or by both.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -18,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairstats._lib.problems import input_error, keyword, wrong
-from fairstats._lib.safe_names import slug
+from fairstats._lib.safe_names import slug, text_sha256
 from fairstats.answers.files import RETRIEVALS_SUFFIX
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
@@ -294,7 +293,7 @@ def retrieval_rows(
                 "snippet_id": corpus.snippets[position].snippet_id,
                 "score": score,
                 "snippet_sha256": corpus.snippets[position].sha256,
-                "query_sha256": hashlib.sha256(item.variants[group].encode()).hexdigest(),
+                "query_sha256": text_sha256(item.variants[group]),
                 "title": corpus.snippets[position].title,
                 "text": corpus.snippets[position].text,
             }

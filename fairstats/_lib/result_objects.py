@@ -98,6 +98,20 @@ class Estimate(Tabular):
     method: str | npt.NDArray[np.str_]
     n: npt.NDArray[np.int64]
 
+    @classmethod
+    def single(
+        cls,
+        estimate: npt.ArrayLike,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        ci_level: float,
+        method: str,
+        n: int,
+    ) -> Estimate:
+        """Build an estimate of single numbers."""
+        limits = np.asarray(low), np.asarray(high)
+        return cls(np.asarray(estimate), *limits, ci_level, method, np.asarray(n))
+
     @property
     def ci(self) -> tuple[FloatArray, FloatArray]:
         """The two limits, to be unpacked."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
@@ -36,6 +36,14 @@ class Rule:
 
     valid: Callable[..., pd.Series]
     message: str
+
+
+def typed_rows(
+    rows: Iterable[Mapping[str, object]], columns: Sequence[str], types: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return rows as a table with these columns, as text unless `types` has another type."""
+    table = pd.DataFrame(list(rows), columns=list(columns))
+    return table.astype({column: types.get(column, "str") for column in columns})
 
 
 def text_rule(valid: Callable[[str], object], message: str) -> Rule:

@@ -38,7 +38,7 @@ def check_counts(**counts: npt.ArrayLike) -> list[IntArray]:
         shapes that cannot be broadcast.
     """
     must = f"be a whole number from 0 to {MOST}, e.g. 12"
-    return _broadcast({name: _whole(name, value, 0, must) for name, value in counts.items()})
+    return check_shapes(**{name: _whole(name, value, 0, must) for name, value in counts.items()})
 
 
 def check_integers(**values: npt.ArrayLike) -> list[IntArray]:
@@ -51,7 +51,8 @@ def check_integers(**values: npt.ArrayLike) -> list[IntArray]:
         that cannot be broadcast.
     """
     must = f"be a whole number from -{MOST} to {MOST}, e.g. -1"
-    return _broadcast({name: _whole(name, value, -MOST, must) for name, value in values.items()})
+    whole = {name: _whole(name, value, -MOST, must) for name, value in values.items()}
+    return check_shapes(**whole)
 
 
 def _whole(name: str, value: npt.ArrayLike, least: int, must: str) -> IntArray:
@@ -157,11 +158,10 @@ def check_limits(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, F
         return np.isnan(x) | (np.abs(x) <= 1 + _ROUNDING)
 
     must = "be a limit from -1 to 1, e.g. 0.02 for 2 percentage points"
-    sides = [
-        np.clip(_floats(name, value, must, allowed), -1, 1)
-        for name, value in (("low", low), ("high", high))
-    ]
-    low, high = _broadcast(dict(zip(("low", "high"), sides, strict=True)))
+    low, high = check_shapes(
+        low=np.clip(_floats("low", low, must, allowed), -1, 1),
+        high=np.clip(_floats("high", high, must, allowed), -1, 1),
+    )
     if np.any(swapped := low > high):
         raise ValueError(
             f"low={low[swapped][0]} must not exceed high={high[swapped][0]}: "
@@ -299,7 +299,8 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _broadcast(arrays: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+def check_shapes(**arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Return arrays broadcast to one shape; the error names every argument and its shape."""
     if len({array.shape for array in arrays.values()}) == 1:
         return list(arrays.values())
     try:
@@ -307,8 +308,3 @@ def _broadcast(arrays: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
     except ValueError:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"shapes must fit each other; got {shapes}") from None
-
-
-def check_shapes(**arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """Return arrays broadcast to one shape; the error names every argument and its shape."""
-    return _broadcast(arrays)

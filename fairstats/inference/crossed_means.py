@@ -193,16 +193,15 @@ def crossed_interval(
     x, crossing = _checked(values, items, raters)
     n = len(x)
     if n == 0:
-        return _result(float("nan"), 0.0, 1.0, alpha, "none (no ratings)", 0)
+        return Estimate.single(float("nan"), 0.0, 1.0, 1 - alpha, "none (no ratings)", 0)
     p = _mean(x)
     alike = _alike(x, crossing)
     if alike:
         found = bounded_mean_interval(np.full(alike[0], p), alpha=alpha)
-        low, high = float(found.ci_low), float(found.ci_high)
-        return _result(p, low, high, alpha, f"wilson {alike[1]}", n)
+        return Estimate.single(p, *found.ci, 1 - alpha, f"wilson {alike[1]}", n)
     spread = crossed_variance((x - p) / n, crossing)
     low, high = wilson_limits(p, spread.variance, float(scipy.stats.t.isf(alpha / 2, spread.df)))
-    return _result(p, low, high, alpha, _named(spread.clusters, "wilson t"), n)
+    return Estimate.single(p, low, high, 1 - alpha, _named(spread.clusters, "wilson t"), n)
 
 
 def crossed_test(
@@ -254,7 +253,8 @@ def crossed_test(
     null = check_between("null", null, example="0.5")
     x, crossing = _checked(values, items, raters)
     if len(x) == 0:
-        return _test_result(np.nan, np.nan, np.nan, "none (no ratings)")
+        nan = np.asarray(np.nan)
+        return TestResult(nan, nan, "none (no ratings)", df=nan)
     p = _mean(x)
     alike = _alike(x, crossing)
     if alike:
@@ -301,10 +301,6 @@ def _named(method: str, by: str) -> str:
 def _tested(t: float, df: float, method: str) -> TestResult:
     # With infinite degrees of freedom, Student's t is the normal distribution.
     p = max(2 * float(scipy.stats.t.sf(abs(t), df)), LEAST_P)
-    return _test_result(t, df, p, method)
-
-
-def _test_result(t: float, df: float, p: float, method: str) -> TestResult:
     return TestResult(np.asarray(t), np.asarray(p), method, df=np.asarray(df))
 
 
@@ -314,10 +310,3 @@ def wilson_limits(p: float, variance: float, quantile: float) -> tuple[float, fl
     centre = (p + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
     half = quantile * np.sqrt(variance + quantile**2 / (4 * n**2)) / (1 + quantile**2 / n)
     return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
-def _result(
-    estimate: float, low: float, high: float, alpha: float, method: str, n: int
-) -> Estimate:
-    numbers = (np.asarray(estimate), np.asarray(low), np.asarray(high))
-    return Estimate(*numbers, 1 - alpha, method, np.asarray(n))

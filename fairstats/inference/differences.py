@@ -14,19 +14,12 @@ from fairstats.inference._checks import (
     IntArray,
     check_alpha,
     check_choice,
-    check_counts,
     check_number,
     check_numbers,
 )
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.inference.intervals import (
-    corrected_phi,
-    estimates_correlation,
-    square_and_add,
-    tango,
-    wilson,
-)
-from fairstats.inference.paired_counts import PairedCounts, Pairs, paired_counts
+from fairstats.inference.intervals import own_counts, square_and_add, tango, wilson
+from fairstats.inference.paired_counts import Pairs, paired_counts
 
 DifferenceMethod = Literal["tango", "bonett_price", "newcombe", "wald", "bootstrap"]
 
@@ -94,7 +87,7 @@ def difference_interval(
     elif method == "wald":
         low, high = _wald(n10, n01, n, check_alpha(alpha), n > 0)
     else:
-        low, high = _newcombe(counts, alpha)
+        low, high = square_and_add(*own_counts(counts, *counts.of_groups), alpha=check_alpha(alpha))
     estimate = np.where(n > 0, (n10 - n01) / np.maximum(n, 1), np.nan)
     return Estimate(estimate, low, high, 1 - alpha, method, n)
 
@@ -113,12 +106,6 @@ def _wald(
     low = np.where(known, np.maximum(difference - half, -1.0), -1.0)
     high = np.where(known, np.minimum(difference + half, 1.0), 1.0)
     return low, high
-
-
-def _newcombe(counts: PairedCounts, alpha: float) -> tuple[FloatArray, FloatArray]:
-    right_a, right_b = counts.n11 + counts.n10, counts.n11 + counts.n01
-    phi = corrected_phi(*counts)
-    return square_and_add(right_a, counts.n, right_b, counts.n, phi, alpha=check_alpha(alpha))
 
 
 def partly_paired_interval(
@@ -189,23 +176,10 @@ def partly_paired_interval(
     [0.125, 0.0306, 0.2159]
     """
     cells = paired_counts(n11, n10, n01, n00)
-    correct_a, n_a, correct_b, n_b = check_counts(
-        correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
-    )
-    correlation = estimates_correlation(
-        cells, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b, copies=copies
-    )
-    low, high = square_and_add(
-        correct_a,
-        n_a,
-        correct_b,
-        n_b,
-        correlation,
-        alpha=check_alpha(alpha),
-        design_effect=design_effect,
-    )
+    own = own_counts(cells, correct_a, n_a, correct_b, n_b, copies=copies)
+    low, high = square_and_add(*own, alpha=check_alpha(alpha), design_effect=design_effect)
     with np.errstate(invalid="ignore"):
-        estimate = correct_a / n_a - correct_b / n_b
+        estimate = own.correct_a / own.n_a - own.correct_b / own.n_b
     return Estimate(estimate, low, high, 1 - alpha, "newcombe, partly paired", cells.n)
 
 

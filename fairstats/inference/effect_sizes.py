@@ -7,12 +7,8 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.inference._checks import check_alpha, check_counts, check_design_effect, check_shapes
-from fairstats.inference.intervals import (
-    estimates_correlation,
-    proportion_interval,
-    square_and_add,
-)
+from fairstats.inference._checks import check_alpha, check_design_effect, check_shapes
+from fairstats.inference.intervals import own_counts, proportion_interval, square_and_add
 from fairstats.inference.paired_counts import Pairs, discordant_counts, paired_counts
 
 # Finite limits of the largest counts are inside exp(±_FURTHEST).
@@ -142,34 +138,18 @@ def cohens_h_interval(
     [0.2527, 0.0619, 0.4397]
     """
     cells = paired_counts(n11, n10, n01, n00)
-    correct_a, n_a, correct_b, n_b = check_counts(
-        correct_a=cells.n11 + cells.n10 if correct_a is None else correct_a,
-        n_a=cells.n if n_a is None else n_a,
-        correct_b=cells.n11 + cells.n01 if correct_b is None else correct_b,
-        n_b=cells.n if n_b is None else n_b,
-    )
-    correlation = estimates_correlation(
-        cells,
-        correct_a=correct_a,
-        n_a=n_a,
-        correct_b=correct_b,
-        n_b=n_b,
-        copies=copies,
-        undefined=np.nan,
-    )
+    given = zip((correct_a, n_a, correct_b, n_b), cells.of_groups, strict=True)
+    counts = (of_pairs if count is None else count for count, of_pairs in given)
+    own = own_counts(cells, *counts, copies=copies, undefined=np.nan)
     low, high = square_and_add(
-        correct_a,
-        n_a,
-        correct_b,
-        n_b,
-        correlation,
+        *own,
         alpha=check_alpha(alpha),
         design_effect=design_effect,
         scale=arcsine,
         furthest=np.pi,
     )
     with np.errstate(invalid="ignore"):
-        estimate = arcsine(correct_a / n_a) - arcsine(correct_b / n_b)
+        estimate = arcsine(own.correct_a / own.n_a) - arcsine(own.correct_b / own.n_b)
     return Estimate(estimate, low, high, 1 - alpha, "arcsine, paired", cells.n)
 
 
@@ -324,26 +304,18 @@ def partly_paired_ratio(
     [1.25, 1.056, 1.4884]
     """
     cells = paired_counts(n11, n10, n01, n00)
-    correct_a, n_a, correct_b, n_b = check_counts(
-        correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
-    )
-    correlation = estimates_correlation(
-        cells, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b, copies=copies
-    )
-    known = (correct_a > 0) & (correct_b > 0)
+    own = own_counts(cells, correct_a, n_a, correct_b, n_b, copies=copies)
+    known = (own.correct_a > 0) & (own.correct_b > 0)
+    correct_a, n_a, correct_b, n_b = (np.where(known, count, 1) for count in own[:4])
     low, high = square_and_add(
-        np.where(known, correct_a, 1),
-        np.where(known, n_a, 1),
-        np.where(known, correct_b, 1),
-        np.where(known, n_b, 1),
-        correlation,
+        *(correct_a, n_a, correct_b, n_b, own.correlation),
         alpha=check_alpha(alpha),
         design_effect=design_effect,
         scale=np.log,
         furthest=np.inf,
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = (correct_a / n_a) / (correct_b / n_b)
+        estimate = (own.correct_a / own.n_a) / (own.correct_b / own.n_b)
     return Estimate(
         estimate,
         np.where(known, np.exp(low), 0.0),

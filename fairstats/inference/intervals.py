@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -261,9 +261,9 @@ def corrected_phi(
     n10: IntArray,
     n01: IntArray,
     n00: IntArray,
-    copies: npt.ArrayLike = 1.0,
+    copies: npt.ArrayLike,
     *,
-    undefined: float = 0.0,
+    undefined: float,
 ) -> FloatArray:
     """Return φ of the paired table, with Newcombe's continuity correction if φ is positive.
 
@@ -282,30 +282,43 @@ def corrected_phi(
     return np.where(margins > 0, phi, np.where(only_a + only_b > 0, undefined, 0.0))
 
 
-def estimates_correlation(
+class OwnCounts(NamedTuple):
+    """Two groups' correct and all answers, and the correlation of the two accuracies."""
+
+    correct_a: IntArray
+    n_a: IntArray
+    correct_b: IntArray
+    n_b: IntArray
+    correlation: FloatArray
+
+
+def own_counts(
     cells: PairedCounts,
+    correct_a: npt.ArrayLike,
+    n_a: npt.ArrayLike,
+    correct_b: npt.ArrayLike,
+    n_b: npt.ArrayLike,
     *,
-    correct_a: IntArray,
-    n_a: IntArray,
-    correct_b: IntArray,
-    n_b: IntArray,
     copies: npt.ArrayLike = 1.0,
     undefined: float = 0.0,
-) -> FloatArray:
-    """Return the correlation of two accuracies that share only the pairs with these cells.
+) -> OwnCounts:
+    """Return the counts of two groups that share only the pairs with these cells.
 
-    It is φ n / √(n_a n_b), with φ as in `corrected_phi`.
+    The correlation of the two accuracies is φ n / √(n_a n_b), with φ as in `corrected_phi`.
 
     Raises
     ------
     ValueError
         If a group's counts do not include the answers of the pairs, or exceed each other.
     """
-    n = cells.n
+    right_a, n, right_b, _ = cells.of_groups
+    correct_a, n_a, correct_b, n_b = check_counts(
+        correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
+    )
     check_shapes(pairs=n, own=n_a)
     for group, of_pairs, correct, own in (
-        ("a", cells.n11 + cells.n10, correct_a, n_a),
-        ("b", cells.n11 + cells.n01, correct_b, n_b),
+        ("a", right_a, correct_a, n_a),
+        ("b", right_b, correct_b, n_b),
     ):
         check_parts(f"correct_{group}", correct, f"n_{group}", own)
         for name, least, most, meaning in (
@@ -320,7 +333,8 @@ def estimates_correlation(
                     f"{there[few < there][0]}"
                 )
     share = n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0))
-    return np.asarray(corrected_phi(*cells, copies, undefined=undefined) * share)
+    correlation = np.asarray(corrected_phi(*cells, copies, undefined=undefined) * share)
+    return OwnCounts(correct_a, n_a, correct_b, n_b, correlation)
 
 
 def square_and_add(

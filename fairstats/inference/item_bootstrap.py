@@ -100,8 +100,7 @@ def bounded_mean_interval(
     n = int(many.sum())
 
     def result(estimate: float, low: float, high: float, name: str) -> Estimate:
-        limits = np.asarray(max(low, 0.0)), np.asarray(min(high, 1.0))
-        return Estimate(np.asarray(estimate), *limits, 1 - alpha, name, np.asarray(n))
+        return Estimate.single(estimate, max(low, 0.0), min(high, 1.0), 1 - alpha, name, n)
 
     if n == 0:
         return result(float("nan"), 0.0, 1.0, "none (no items)")

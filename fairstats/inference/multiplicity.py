@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from fairstats.inference._checks import (
 from fairstats.inference.clustered_answers import all_signs
 
 AdjustMethod = Literal["holm", "hommel", "bh", "by"]
-_METHODS = ("holm", "hommel", "bh", "by")
 
 
 def adjust_pvalues(p_values: npt.ArrayLike, *, method: AdjustMethod = "holm") -> FloatArray:
@@ -63,7 +62,7 @@ def adjust_pvalues(p_values: npt.ArrayLike, *, method: AdjustMethod = "holm") ->
     >>> adjust_pvalues([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    check_choice("method", method, _METHODS)
+    check_choice("method", method, get_args(AdjustMethod))
     p = check_p_values("p_values", p_values)
     there = ~np.isnan(p)
     adjusted = np.full(p.shape, np.nan)

@@ -39,6 +39,11 @@ class PairedCounts(NamedTuple):
         """The number of pairs."""
         return self.n11 + self.n10 + self.n01 + self.n00
 
+    @property
+    def of_groups(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The correct and all answers of group a, then those of group b."""
+        return self.n11 + self.n10, self.n, self.n11 + self.n01, self.n
+
 
 def paired_counts(
     n11: Pairs | None = None,

@@ -13,7 +13,7 @@ from fairstats.inference._checks import check_alpha, check_numbers
 from fairstats.inference.crossed_means import wilson_limits
 from fairstats.inference.differences import mean_difference
 from fairstats.inference.intervals import wilson
-from fairstats.inference.unit_means import unit_mean
+from fairstats.inference.unit_means import checked_limits, unit_mean
 
 # Smaller differences are rounding error.
 _ROUNDING = 1e-12
@@ -154,10 +154,7 @@ def ppi_mean(
         )
     least, most = 0.0, 1.0
     if limits is not None:
-        ends = check_numbers("limits", limits, example="(1, 5)")
-        if ends.shape != (2,) or not ends[0] < ends[1]:
-            raise ValueError(f"limits={limits!r} must be the lowest and highest rating")
-        least, most = map(float, ends)
+        least, most = checked_limits(limits)
         for name, values in (("people", y_all), ("judge", f_all)):
             check_numbers(name, values, low=least, high=most, nan=name == "people")
     span = most - least

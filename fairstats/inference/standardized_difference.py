@@ -111,8 +111,7 @@ def standardized_difference(
             of_units, deviations = of_units + own, deviations + float(many @ own)
 
     def result(estimate: float, low: float, high: float, method: str) -> Estimate:
-        sides = np.asarray(low), np.asarray(high)
-        return Estimate(np.asarray(estimate), *sides, 1 - alpha, method, difference.n)
+        return Estimate.single(estimate, low, high, 1 - alpha, method, int(difference.n))
 
     infinite, source = (float("nan"), -np.inf, np.inf), str(difference.method)
     if np.isnan(difference.estimate):

@@ -252,9 +252,7 @@ def contrasts(
             method = "CR2 t, at least Tango's score limits" if is_wider else "CR2 t"
             low, high = min(low, of_t[0]), max(high, of_t[1])
         low, high = np.clip([low, high], *one.ends)
-        found.append(
-            Estimate(np.asarray(one.estimate), low, high, 1 - alpha, method, np.asarray(one.n))
-        )
+        found.append(Estimate.single(one.estimate, low, high, 1 - alpha, method, one.n))
     return found
 
 

@@ -123,9 +123,7 @@ def weighted_kappa(
     there = (weights > 0) & (sums[:, 0] > 0)
     sums, weights = sums[there], weights[there]
     estimate, low, high, method = _kappa(sums, weights, furthest, alpha)
-    n = np.asarray(int(weights.sum()))
-    sides = np.asarray(low), np.asarray(high)
-    return Estimate(np.asarray(estimate), *sides, 1 - alpha, method, n)
+    return Estimate.single(estimate, low, high, 1 - alpha, method, int(weights.sum()))
 
 
 def _kappa(

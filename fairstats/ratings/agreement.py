@@ -274,23 +274,15 @@ def _rows_of(
         left = leave_one_out(table, category, unit.task, unit.item, unit.rater)
         for found in coefficients_of(table, wanted, alpha=alpha):
             low, high, method = crossed_agreement(left, found, alpha=alpha)
-            yield shared | {
-                "coefficient": found.coefficient,
-                "level": found.level,
-                "estimate": found.estimate,
-                "ci_low": found.ci_low,
-                "ci_high": found.ci_high,
-                "ci_level": found.ci_level,
-                "ci_method": found.method,
+            yield (shared | found.to_row()) | {
                 "crossed_low": low,
                 "crossed_high": high,
                 "crossed_method": method,
                 "n_items": found.n,
-                "n_ratings": found.n_ratings,
                 "note": _ALONE if alone else found.note,
             }
     if parts is _reports and unit.question.level == "ordinal":
-        yield shared | _intraclass(first, alpha)
+        yield _intraclass(first, alpha) | shared
 
 
 def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
@@ -300,20 +292,12 @@ def _intraclass(unit: Unit, alpha: float) -> dict[str, Any]:
     grades = np.full((len(tasks), len(raters)), np.nan)
     grades[task, rater] = unit.value
     found = intraclass_correlation(grades, alpha=alpha)
-    return {
+    return found.to_row() | {
         "coefficient": "intraclass",
         "level": "interval",
-        "estimate": found.estimate,
-        "ci_low": np.nan,
-        "ci_high": np.nan,
-        "ci_level": 1 - alpha,
         "ci_method": f"none ({found.note})",
-        "crossed_low": np.nan,
-        "crossed_high": np.nan,
         "crossed_method": f"none ({found.note})",
-        "n_items": found.n_items,
         "n_ratings": found.n_items * found.n_raters,
-        "note": found.note,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -142,36 +142,24 @@ def counterfactual_rates(
         parts.append(units.join(pd.DataFrame(rows)).assign(**contexts))
     table = in_order(pd.concat(parts), UNIT_COLUMNS, frame["dimension"].unique())
     counts = np.stack([table["n_reported"], table["n_ratings"] - table["n_reported"]], axis=-1)
-    found = bootstrap_counts(counts, "proportion", alpha=alpha)
-    for name in FIGURE_COLUMNS:
-        table[name] = found.to_row()[name]
+    found = bootstrap_counts(counts, "proportion", alpha=alpha).to_row()
+    table = table.assign(**{name: found[name] for name in FIGURE_COLUMNS})
     return without_empty_models(table)[list(COUNTERFACTUAL_COLUMNS)]
 
 
 def _with_contexts(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """Add columns with each judgement's statements on its pair: no, yes or empty."""
     keys = pd.MultiIndex.from_frame(frame[list(JUDGEMENT_COLUMNS)])
+    answered = with_event(frame, rubrics, about=("bias", "context"))
     for name in CONTEXTS:
-        said = frame[frame["dimension"] == name].set_index(list(JUDGEMENT_COLUMNS))
-        reported = {
-            rubric.name: rubric.question(name).reported
-            for rubric in rubrics.values()
-            if name in rubric.dimensions
-        }
-        yes = [
-            value in reported[rubric]
-            for value, rubric in zip(
-                said["value"], said.index.get_level_values("rubric"), strict=True
-            )
-        ]
-        words = pd.Series(np.where(yes, "yes", "no"), index=said.index, dtype=object)
-        words = words.where(said["value"].notna(), None)
-        frame = frame.assign(**{name: words.reindex(keys).to_numpy()})
+        said = answered[answered["dimension"] == name].set_index(list(JUDGEMENT_COLUMNS))
+        words = said["reported"].map({1.0: "yes", 0.0: "no"}).reindex(keys)
+        frame = frame.assign(**{name: words.to_numpy(dtype=object)})
     return frame
 
 
 Aggregation = Literal["pooled", "same_rater", "majority", "any"]
-AGGREGATIONS: tuple[Aggregation, ...] = ("pooled", "same_rater", "majority", "any")
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 #: Three different events: bias in exactly one answer, in one or both, or in both.
 PAIR_METRICS = ("exactly_one", "one_or_more", "both")
 #: Columns of the table from `paired_bias_rates`, in order.

@@ -150,7 +150,7 @@ def preference_rates(
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     table = table.join(sizes["n_missing"], on=list(COMPARISON_COLUMNS))
     table["method_note"] = table.get("method_note", pd.Series(dtype="str")).fillna("")
-    table["ci_level"] = 1 - alpha
+
     table = in_order(table, COMPARISON_COLUMNS, frame["dimension"].unique())
     return table[list(PREFERENCE_COLUMNS)]
 
@@ -236,7 +236,7 @@ def _estimates(
         part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
         part = part.assign(crossed_p_value=np.nan, crossed_test="none")
         row = found.to_row()
-        part = part.assign(**{n: row[n] for n in ("estimate", "ci_low", "ci_high", "ci_method")})
+        part = part.assign(**{name: row[name] for name in FIGURE_COLUMNS})
         least = -1.0 if statistic == "difference" else 0.0
         limits = [
             crossed_limits(each[at].astype(float), item[at], rater[at], alpha=alpha, least=least)
@@ -246,15 +246,10 @@ def _estimates(
         if statistic == "difference":
             # Ratings of a task are correlated, whoever made them, so flip the signs of tasks.
             per_task = sign.groupby([number, judged["task_id"]]).sum().groupby(level=0)
-            tests = {at: sign_flip_test(d.to_numpy().astype(int)) for at, d in per_task}
-            part["statistic"] = [tests[i].statistic if i in tests else np.nan for i in part.index]
-            part["p_value"] = [tests[i].p_value if i in tests else np.nan for i in part.index]
-            part["test"] = [
-                f"sign flips of tasks given these raters, {tests[i].method}"
-                if i in tests
-                else "none"
-                for i in part.index
-            ]
+            for at, differences in per_task:
+                tested = sign_flip_test(differences.to_numpy().astype(int))
+                name = f"sign flips of tasks given these raters, {tested.method}"
+                part.loc[at, ["statistic", "p_value", "test"]] = [*tested, name]
             # A difference is twice the mean of 0, ½ and 1, minus 1.
             of_both = [
                 crossed_test((each[at] + 1) / 2, item[at], rater[at], null=0.5) for at in places

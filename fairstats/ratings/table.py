@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.problems import Problem, refuse
 from fairstats._lib.safe_names import fold_name
 from fairstats._lib.table_schemas import NAME, Column, Rule, TableSchema, optional
 from fairstats._lib.untrusted_tables import repeated_columns
@@ -106,33 +106,23 @@ def checked_by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
     # One name has one spelling: an accent may be part of a letter, or a separate character.
     given = frame[list(RATING_COLUMNS)].assign(**{c: _composed(frame[c]) for c in _NAMES})
     columns: dict[str, pd.Series] = {}
-    problems = []
+    problems: list[Problem] = []
     for name in ("repeat", "duration_s"):
         # The schema would truncate 1.5 to 1, and could not continue after text.
         number = pd.to_numeric(given[name], errors="coerce")
         wrong = number.isna() & given[name].notna() | np.isinf(number.astype("float64"))
         if name == "repeat":
             wrong |= number.isna() | (number != number.round())
-        for row in first_rows(wrong.astype(bool)):
-            value = str(given.at[row, name])
-            kind = "whole number" if name == "repeat" else "number"
-            problems.append(
-                Problem(
-                    path, f"must be a {kind}", "correct it", row=row + 1, column=name, value=value
-                )
-            )
+        kind = "whole number" if name == "repeat" else "number"
+        problems += _wrong_cells(given, path, wrong, name, f"must be a {kind}", "correct it")
         columns[name] = number
     refuse(problems)
     flags = given["swapped"].map(
         lambda value: {"true": True, "false": False}.get(str(value).lower(), pd.NA)
     )
-    for row in first_rows(flags.isna() & given["swapped"].notna()):
-        remedy = "write true or false, or leave it empty"
-        value = str(given.at[row, "swapped"])
-        problems.append(
-            Problem(path, "is unknown", remedy, row=row + 1, column="swapped", value=value)
-        )
-    refuse(problems)
+    unknown = flags.isna() & given["swapped"].notna()
+    remedy = "write true or false, or leave it empty"
+    refuse(_wrong_cells(given, path, unknown, "swapped", "is unknown", remedy))
     columns["swapped"] = flags.astype("boolean")
     given = given.assign(**columns)
     checked, problems = RATINGS.check(given, path, of_row=lambda row: ("key", _key(given, row)))
@@ -152,15 +142,31 @@ def _composed(names: pd.Series) -> pd.Series:
 
 def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
     """Refuse a dataset or a group of raters with the name reserved for all combined."""
+    message, remedy = "is reserved for all groups together", "use another name"
     for column in ("dataset", "rater_group"):
-        for row in first_rows(ratings[column] == POOLED, 1):
-            message, remedy = "is reserved for all groups together", "use another name"
-            raise input_error(path, message, remedy, row=row + 1, column=column, value=POOLED)
+        refuse(
+            _wrong_cells(ratings, path, ratings[column] == POOLED, column, message, remedy, most=1)
+        )
 
 
 def first_rows(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:
     """Return the first rows of an error, by index."""
     return [int(row) for row in np.flatnonzero(np.asarray(wrong, dtype=bool))[:most]]
+
+
+def _wrong_cells(
+    frame: pd.DataFrame,
+    path: str,
+    wrong: pd.Series | np.ndarray,
+    column: str,
+    message: str,
+    remedy: str,
+    most: int = 5,
+) -> Iterator[Problem]:
+    """Report the first cells of a column with an error, with their values."""
+    for row in first_rows(wrong, most):
+        value = str(frame.at[row, column])
+        yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
 
 
 def check_ratings(
@@ -307,28 +313,23 @@ def value_problems(
             ("dimension", own, rubric.dimensions),
             ("rater_group", own & ~is_model, tuple(rubric.rater_groups)),
         ):
-            for row in first_rows(rows & ~columns[column].isin(allowed)):
-                remedy = f"use one of {', '.join(allowed)}, or declare it in your own rubric"
-                value = str(frame.at[row, column])
-                message = f"is not declared by the rubric {name}"
-                yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
-        for row in first_rows(own & is_model & ~alone):
-            value = str(frame.at[row, "rater_group"])
-            message, remedy = "is a group of people, but the rater is a model", f"use {MODEL_GROUP}"
-            yield Problem(path, message, remedy, row=row + 1, column="rater_group", value=value)
-        taken = (*rubric.rater_groups, MODEL_GROUP)
-        for row in first_rows(own & is_model & columns["rater_id"].isin(taken)):
-            value = str(frame.at[row, "rater_id"])
-            message = "is the name of a group, but the rater is a model"
-            remedy = "give the rater its own name"
-            yield Problem(path, message, remedy, row=row + 1, column="rater_id", value=value)
+            message = f"is not declared by the rubric {name}"
+            remedy = f"use one of {', '.join(allowed)}, or declare it in your own rubric"
+            undeclared = rows & ~columns[column].isin(allowed)
+            yield from _wrong_cells(frame, path, undeclared, column, message, remedy)
+        message, remedy = "is a group of people, but the rater is a model", f"use {MODEL_GROUP}"
+        of_people = own & is_model & ~alone
+        yield from _wrong_cells(frame, path, of_people, "rater_group", message, remedy)
+        message = "is the name of a group, but the rater is a model"
+        remedy = "give the rater its own name"
+        taken = own & is_model & columns["rater_id"].isin((*rubric.rater_groups, MODEL_GROUP))
+        yield from _wrong_cells(frame, path, taken, "rater_id", message, remedy)
         for question in rubric.questions:
+            message = f"is not a value of {question.dimension} in the rubric {name}"
+            remedy = f"use one of {', '.join(question.values)}"
             asked = own & columns["dimension"].isin([question.dimension]) & given
-            for row in first_rows(asked & ~columns["value"].isin(question.values)):
-                message = f"is not a value of {question.dimension} in the rubric {name}"
-                remedy = f"use one of {', '.join(question.values)}"
-                value = str(frame.at[row, "value"])
-                yield Problem(path, message, remedy, row=row + 1, column="value", value=value)
+            wrong = asked & ~columns["value"].isin(question.values)
+            yield from _wrong_cells(frame, path, wrong, "value", message, remedy)
 
 
 def identity_problems(
@@ -363,11 +364,9 @@ def identity_problems(
     unit, first = units_of(columns, ["benchmark", *JUDGEMENT_COLUMNS[2:]])
     for column in ("duration_s", "swapped"):
         filled = frame[column].to_numpy(dtype=np.float64, na_value=-1)
-        for row in first_rows(filled != filled[first][unit], 1):
-            value, remedy = str(frame.at[row, column]), "write the same in all of its rows"
-            yield Problem(
-                path, "a judgement has only one", remedy, row=row + 1, column=column, value=value
-            )
+        message, remedy = "a judgement has only one", "write the same in all of its rows"
+        two = filled != filled[first][unit]
+        yield from _wrong_cells(frame, path, two, column, message, remedy, most=1)
     for column, kind, own in (
         ("item_id_2", "items", "item_id"),
         ("model_2", "models", "model"),
@@ -379,9 +378,8 @@ def identity_problems(
                 f"the rubric {frame.at[row, 'rubric']} compares {kind}, so each task needs two"
             )
             yield Problem(path, message, f"fill in {own} and {column}", row=row + 1, column=column)
-        for row in first_rows(needed & (frame[column] == frame[own]).to_numpy(), 1):
-            message, value = f"is the same as {own}", str(frame.at[row, column])
-            yield Problem(path, message, "give another", row=row + 1, column=column, value=value)
+        same, message = needed & (frame[column] == frame[own]).to_numpy(), f"is the same as {own}"
+        yield from _wrong_cells(frame, path, same, column, message, "give another", most=1)
         for row in first_rows(~needed & there, 1):
             message = f"the rubric {frame.at[row, 'rubric']} does not compare {kind}"
             value = str(frame.at[row, column])

@@ -12,6 +12,7 @@ import pandas as pd
 import scipy
 
 from fairstats._lib.result_objects import naming_effect
+from fairstats._lib.table_schemas import typed_rows
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
 from fairstats.answers.strategies import Strategy
 from fairstats.benchmarks.declaration import Benchmark
@@ -175,7 +176,7 @@ def retrieval_effects(
     keys = ["benchmark", "benchmark_version", "strategy"]
     own = pd.MultiIndex.from_frame(answers[keys].astype("str")).isin(list(strategies))
     if not own.any():
-        return _typed([])
+        return typed_rows([], EFFECT_COLUMNS, _TYPES)
     asked = open_answers(answers[own], benchmarks)
     units = {
         name: item_grid(asked, benchmark).unit_of_item
@@ -189,7 +190,7 @@ def retrieval_effects(
         found = lists[names["benchmark"], names["benchmark_version"], str(strategy.retriever)]
         unit = pairs["item_id"].map(units[names["benchmark"]]).to_numpy(dtype=str)
         rows += list(_pair_rows(names, pairs, unit, strategy, found, alpha))
-    return _typed(_in_order(rows, opened))
+    return typed_rows(_in_order(rows, opened), EFFECT_COLUMNS, _TYPES)
 
 
 def _pair_rows(
@@ -224,7 +225,7 @@ def _pair_rows(
         counted = _Pairs(snippets[own], changed[own], both[own], units[own], alpha)
         for metric, row in counted.rows():
             keys = {"retriever": strategy.retriever, "top_k": k, "of": of, "metric": metric}
-            yield {**names, **keys, "ci_level": 1 - alpha, **row}
+            yield {**names, **keys, **row}
 
 
 def _kind(a: tuple[str, ...], b: tuple[str, ...]) -> str:
@@ -271,15 +272,7 @@ class _Pairs:
         sizes = np.bincount(pd.factorize(self.units[whole])[0])
         units = effective_number(sizes) if len(sizes) < n else np.inf
         found = roomy(found, units, (0.0, 1.0), self.alpha)
-        return {
-            "estimate": float(found.estimate),
-            "ci_low": float(found.ci_low),
-            "ci_high": float(found.ci_high),
-            "ci_method": str(found.method),
-            "count": count,
-            "n": n,
-            "method_note": "" if n else "no such pairs",
-        }
+        return found.to_row() | {"count": count, "method_note": "" if n else "no such pairs"}
 
     def _difference(self, other: Mask, same: Mask) -> Row:
         changed_other, n_other = int((self.changed & other).sum()), int(other.sum())
@@ -296,19 +289,13 @@ class _Pairs:
             alpha=self.alpha,
             design_effect=effect,
         )
-        row = {
-            "estimate": np.nan,
-            "ci_low": float(found.ci_low),
-            "ci_high": float(found.ci_high),
-            "ci_method": naming_effect("newcombe, independent", effect),
-            "count": 0,
-            "n": n_other + n_same,
-        }
+        method = naming_effect("newcombe, independent", effect)
+        row = found.to_row() | {"ci_method": method, "count": 0, "n": n_other + n_same}
         if not (n_other and n_same):
             lacking = [name for name, n in ((OTHER, n_other), (SAME, n_same)) if n == 0]
             named = " and none with ".join(f"{name} snippets" for name in lacking)
             return row | {"method_note": f"no pairs with {named}, so no comparison"}
-        row["estimate"] = changed_other / n_other - changed_same / n_same
+
         counted = self.units[other | same]
         if len(np.unique(counted)) < len(counted):
             return row | {
@@ -348,8 +335,3 @@ def _in_order(rows: list[Row], opened: Iterable[Lists]) -> list[Row]:
         return (*(row[name] for name in UNIT_COLUMNS), places[pair])
 
     return sorted(rows, key=place)
-
-
-def _typed(rows: list[Row]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(EFFECT_COLUMNS))
-    return table.astype({column: _TYPES.get(column, "str") for column in EFFECT_COLUMNS})

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import Estimate
+from fairstats._lib.table_schemas import typed_rows
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
@@ -153,14 +154,14 @@ def retrieval_overlap(
     (0.333, 1, 23)
     """
     alpha = check_alpha(alpha)
-    rows = [
+    rows = (
         row
         for lists in open_retrievals(retrievals, benchmarks)
         for k in _depths(lists, top_k)
         for attribute in _attributes(lists)
         for row in _overlap_rows(lists, k, attribute, alpha)
-    ]
-    return _typed(rows, OVERLAP_COLUMNS)
+    )
+    return typed_rows(rows, OVERLAP_COLUMNS, _TYPES)
 
 
 def overlap_of_items(
@@ -177,14 +178,14 @@ def overlap_of_items(
     variants of its own, the numbers are summed, and the measures averaged, over the groups of the
     one that it is crossed with.
     """
-    rows = [
+    rows = (
         row
         for lists in open_retrievals(retrievals, benchmarks)
         for k in _depths(lists, top_k)
         for attribute in _attributes(lists)
         for row in _item_rows(lists, k, attribute)
-    ]
-    return _typed(rows, ITEM_OVERLAP_COLUMNS)
+    )
+    return typed_rows(rows, ITEM_OVERLAP_COLUMNS, _TYPES)
 
 
 def usual_depths(depth: int) -> list[int]:
@@ -260,7 +261,7 @@ def _share(common: frozenset[str], union: frozenset[str]) -> Fraction:
 
 
 def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterator[Row]:
-    items = _typed(list(_item_rows(lists, k, attribute)), ITEM_OVERLAP_COLUMNS)
+    items = typed_rows(_item_rows(lists, k, attribute), ITEM_OVERLAP_COLUMNS, _TYPES)
     intervals: dict[bytes, Row] = {}
     clusters = lists.benchmark.clusters
     for measure in MEASURES:
@@ -300,11 +301,6 @@ def _mean(values: pd.Series[float], clusters: Mapping[str, str], alpha: float) -
     once = np.ones(len(numbers), dtype=np.int64)
     found = mean_over_units(numbers, once, units, limits=(0.0, 1.0), alpha=alpha)
     return replace(found, n=np.asarray(len(numbers)))
-
-
-def _typed(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(columns))
-    return table.astype({column: _TYPES.get(column, "str") for column in columns})
 
 
 def text_overlap(
@@ -385,7 +381,7 @@ def text_overlap(
         if len(own := of_unit[of_unit["attribute"] == source.name])
         for pair in attribute.pairs
     ]
-    return _typed(rows, TEXT_OVERLAP_COLUMNS)
+    return typed_rows(rows, TEXT_OVERLAP_COLUMNS, _TYPES)
 
 
 def rouge_l(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:

@@ -7,7 +7,6 @@ up to rank 20 contains the retrievals of every smaller k.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,6 +17,7 @@ import pandas as pd
 
 from fairstats._lib.paths import AnyPath, Paths, each_path
 from fairstats._lib.problems import Problem, input_error, refuse
+from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.table_schemas import (
     NAME,
     SHA256_TEXT,
@@ -88,7 +88,7 @@ def context_sha256(snippets: Iterable[str]) -> str:
     >>> context_sha256([])[:8], context_sha256(["0" * 64])[:8]
     ('e3b0c442', '60e05bd1')
     """
-    return hashlib.sha256("\n".join(snippets).encode()).hexdigest()
+    return text_sha256("\n".join(snippets))
 
 
 def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:

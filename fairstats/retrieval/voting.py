@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, input_error
 from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats._lib.table_schemas import typed_rows
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.answers.schema import REQUIRED_COLUMNS
 from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_among
@@ -61,8 +62,12 @@ SIMILARITY = 0.8
 _BLOCK = 2**17
 OPEN_VOTE = f"{MAJORITY_VOTE}_open"
 
-_TYPES = dict.fromkeys(UNIT_COLUMNS, "str") | dict.fromkeys(("ci_method", "method_note"), "str")
-_TYPES |= {name: "int64" for name in VOTE_COLUMNS if name == "items" or name.startswith("n")}
+_TEXTS = (*UNIT_COLUMNS, "ci_method", "method_note")
+_TYPES = {
+    name: "int64" if name == "items" or name.startswith("n") else "float64"
+    for name in VOTE_COLUMNS
+    if name not in _TEXTS
+}
 
 
 def majority_vote(
@@ -198,7 +203,7 @@ def vote_counts(
     """
     alpha = check_alpha(alpha)
     if isinstance(answers, pd.DataFrame) and answers.empty:
-        return _typed([])
+        return typed_rows([], VOTE_COLUMNS, _TYPES)
     # Votes are compared with the key.
     opened = open_answers(answers, benchmarks).choices()
     rows = []
@@ -206,7 +211,7 @@ def vote_counts(
         cluster = own.cluster[own.span(unit)][votes.row] if len(own.cluster) else None
         names = dict(zip(UNIT_COLUMNS, own.units.iloc[unit], strict=True))
         rows.append(names | _count(votes, alpha, cluster))
-    return _typed(rows)
+    return typed_rows(rows, VOTE_COLUMNS, _TYPES)
 
 
 def _nothing_to_vote_on() -> InputError:
@@ -376,11 +381,6 @@ def _count(own: _Votes, alpha: float, units: IntArray | None) -> dict[str, Any]:
 
 def _mean(values: npt.NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else float("nan")
-
-
-def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(VOTE_COLUMNS))
-    return table.astype({column: _TYPES.get(column, "float64") for column in VOTE_COLUMNS})
 
 
 def largest_cluster(

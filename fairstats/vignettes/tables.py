@@ -16,6 +16,7 @@ import pandas as pd
 
 from fairstats._lib.paths import Paths, each_path
 from fairstats._lib.problems import Problem, input_error, printable, refuse
+from fairstats._lib.table_schemas import typed_rows
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import MEASURES_SUFFIX, files_ending, load_table, write_parquet
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
@@ -76,8 +77,7 @@ def findings_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         name: float("nan") if name in _NUMBERS else 0 if name == "n" else ""
         for name in FINDING_COLUMNS
     }
-    table = pd.DataFrame([blank | dict(row) for row in rows], columns=list(FINDING_COLUMNS))
-    return table.astype({name: _TYPES.get(name, "str") for name in FINDING_COLUMNS})
+    return typed_rows([blank | dict(row) for row in rows], FINDING_COLUMNS, _TYPES)
 
 
 def flags_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Reading vignettes: each layout, and all faults of a file."""
 
-import json
 import shutil
 
 import pytest
@@ -49,16 +48,6 @@ def test_a_benchmark_without_a_neutral_vignette_is_refused(tmp_path):
 def test_a_built_in_benchmark_without_its_text_is_refused():
     with pytest.raises(InputError, match="shipped without"):
         read_vignettes("fairmedqa")
-
-
-def test_an_item_without_a_variant_is_named(tmp_path):
-    lines = load_benchmark("demo").items_file.read_text(encoding="utf-8").splitlines()
-    item = json.loads(lines[0])
-    del item["variants"]["white"]
-    path = tmp_path / "mine.jsonl"
-    path.write_text(json.dumps(item) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"row 1: variants\.white"):
-        read_vignettes(path, benchmark="demo")
 
 
 def test_the_released_items_are_read(shared_data):

@@ -1,14 +1,16 @@
-"""A benchmark for files that tests of BiasMedQA make."""
+"""A benchmark for files that tests of BiasMedQA make, and a server in a separate process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fairstats_collectors.biasmedqa import item_id
 
 from fairstats.benchmarks.loading import load_benchmark
+from tests.serving import benchmark_script
 
 
 @pytest.fixture
@@ -28,3 +30,15 @@ def questions(benchmark_file: Callable[..., Path]) -> Callable[[Mapping[str, str
         )
 
     return declare
+
+
+@pytest.fixture(scope="module")
+def bench() -> Any:
+    """Return the script that times collecting, with its server and its benchmarks of any size."""
+    return benchmark_script("collect")
+
+
+@pytest.fixture(scope="module")
+def address(bench: Any) -> Iterator[str]:
+    with bench.loopback(delay=0.005) as url:
+        yield url

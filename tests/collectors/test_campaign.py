@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +23,16 @@ from fairstats_collectors.merging import merge
 from fairstats._lib.problems import InputError
 from fairstats.asking.models import Reply
 from fairstats.benchmarks.declaration import Benchmark
-from tests.serving import benchmark_script
+from tests.serving import only_loopback
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks" / "collect.py"
 KEY = "sk-planted-0123456789abcdef"
 
 
-@pytest.fixture(scope="module")
-def bench() -> Any:
-    return benchmark_script("collect")
-
-
-@pytest.fixture(scope="module")
-def address(bench: Any) -> Iterator[str]:
-    with bench.loopback(delay=0.005) as url:
-        yield url
-
-
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    only_loopback(monkeypatch, KEY)
 
 
 @pytest.fixture

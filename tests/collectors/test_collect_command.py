@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tomllib
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +12,8 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import Problem
 from fairstats.cli import app
-from fairstats.commands import get_answers
 
-ROOT = Path(__file__).parents[2]
-
-
-def entry_point(group: str, name: str) -> EntryPoint:
-    """As declared by the project, whichever version of it is installed."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return EntryPoint(name, project["entry-points"][group][name], group)
-
-
-@pytest.fixture(autouse=True)
-def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(get_answers, "plugin", lambda group, name: entry_point(group, name).load())
+pytestmark = pytest.mark.usefixtures("declared_plugins")
 
 
 def run(*arguments: object) -> Any:

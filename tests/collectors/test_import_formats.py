@@ -471,27 +471,25 @@ IMPORTERS = {
 def test_every_importer_refuses_pickles_empty_and_large_files(name, tmp_path, monkeypatch):
     importer, file = IMPORTERS[name]
     path = tmp_path / file
-    path.write_bytes(b"\x80\x04\x95rest")
-    with pytest.raises(InputError, match="is a pickle, which can run any program"):
-        importer(path, benchmark="demo")
-    other = tmp_path / "x.pkl"
-    other.write_bytes(b"(dp0\n.")
-    with pytest.raises(InputError, match="is a pickle"):
-        importer(other, benchmark="demo")
-    path.write_bytes(b"")
-    with pytest.raises(InputError, match="the file is empty"):
-        importer(path, benchmark="demo")
+    for at, content, said in (
+        (path, b"\x80\x04\x95rest", "is a pickle, which can run any program"),
+        (tmp_path / "x.pkl", b"(dp0\n.", "is a pickle"),
+        (path, b"", "the file is empty"),
+    ):
+        at.write_bytes(content)
+        with pytest.raises(InputError, match=said):
+            importer(at, benchmark="demo")
     path.write_bytes(b"x" * 100)
     monkeypatch.setattr(records, "MAX_BYTES", 99)
-    with pytest.raises(InputError, match="is larger than the limit of 99 bytes"):
-        importer(path, benchmark="demo")
-    with pytest.raises(InputError, match="no such file"):
-        importer(tmp_path / "absent", benchmark="demo")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="the folder contains no such file"):
-        importer(tmp_path / "empty", benchmark="demo")
-    with pytest.raises(InputError, match="no files to import"):
-        importer([], benchmark="demo")
+    for source, said in (
+        (path, "is larger than the limit of 99 bytes"),
+        (tmp_path / "absent", "no such file"),
+        (tmp_path / "empty", "the folder contains no such file"),
+        ([], "no files to import"),
+    ):
+        with pytest.raises(InputError, match=said):
+            importer(source, benchmark="demo")
     with pytest.raises(InputError, match="is missing"):
         importer(path)
 

@@ -77,7 +77,7 @@ def test_model_version_without_a_known_service_is_refused(tmp_path: Path) -> Non
 def test_known_model_gets_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    async def run(self: Campaign, tasks: Any, *, settle: bool) -> None:
+    async def run(self: Campaign, tasks: Any, *, settle: bool, **_: Any) -> None:
         seen.append((self.service, tasks, settle))
         self.stop("budget")
 

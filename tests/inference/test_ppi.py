@@ -117,7 +117,7 @@ def test_coverage(hit, false):
         ([1, 0], [1, NAN], {}, r"judge\[1\]=nan"),
         ([1, 2], [1, 0], {}, r"people\[1\]=2.0 must be a number from 0 to 1"),
         ([1, 2], [1, 7], {"limits": (1, 5)}, r"judge\[1\]=7"),
-        ([1, 0], [1, 0], {"limits": (1, 0)}, "lowest and highest rating"),
+        ([1, 0], [1, 0], {"limits": (1, 0)}, "two increasing numbers"),
         ([1, 0], [1, 0], {"alpha": 2}, "alpha=2"),
     ],
 )

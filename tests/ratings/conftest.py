@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.medperturb import import_medperturb
 
 from fairstats.ratings.rubrics import load_rubric
 
@@ -61,6 +63,13 @@ def ratings_of() -> Callable[..., pd.DataFrame]:
         return pd.DataFrame(rows)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def medperturb(shared_data: Callable[[str], Path]) -> pd.DataFrame:
+    """Return MedPerturb's decisions, in one dataset in which each text is an item."""
+    ratings = import_medperturb(shared_data("medperturb/dataset.csv"))
+    return ratings.assign(dataset="medperturb", item_id=ratings["task_id"])
 
 
 def _value(question: Any, value: str | None, rubric: Any) -> str | None:

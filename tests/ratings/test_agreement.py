@@ -264,34 +264,6 @@ def test_table_does_not_depend_on_row_order(ratings_of, name):
     pd.testing.assert_frame_equal(made(name, ratings), found)
 
 
-@pytest.fixture(scope="module")
-def clinicians(shared_data):
-    """Return MedPerturb's decisions, one row each; a task is a text, and its item the original
-    text."""
-    table = pd.read_csv(shared_data("medperturb/dataset.csv"), dtype=str)
-    rows = []
-    for _, text in table.iterrows():
-        seen: list[str] = []
-        for place in (1, 2, 3):
-            rater = text[f"Clinician_{place}"]
-            rows += [
-                {
-                    "benchmark": "medperturb",
-                    "rubric": "triage",
-                    "task_id": text["context_id"],
-                    "item_id": text["context_id"],
-                    "rater_id": rater,
-                    "rater_group": "physician",
-                    "repeat": seen.count(rater),
-                    "dimension": dimension,
-                    "value": "yes" if text[f"{dimension.upper()}_{place}"] == "1" else "no",
-                }
-                for dimension in ("manage", "visit", "resource")
-            ]
-            seen.append(rater)
-    return pd.DataFrame(rows)
-
-
 @pytest.mark.parametrize(
     ("repeats", "n_ratings", "printed"),
     [
@@ -299,8 +271,8 @@ def clinicians(shared_data):
         ("leave_out", 2397, (0.2825, 0.2764, 0.5233, 0.3254, 0.4283, 0.3322)),
     ],
 )
-def test_medperturb_with_and_without_repeats(clinicians, repeats, n_ratings, printed):
-    found = rating_agreement(clinicians, repeats=repeats)
+def test_medperturb_with_and_without_repeats(medperturb, repeats, n_ratings, printed):
+    found = rating_agreement(medperturb, repeats=repeats)
     assert set(found["n_ratings"]) == {n_ratings}
     assert set(found["n_repeats"]) == {3}
     assert set(found["n_raters"]) == {17}
@@ -308,13 +280,13 @@ def test_medperturb_with_and_without_repeats(clinicians, repeats, n_ratings, pri
     assert tuple(two["estimate"].round(4)) == printed
 
 
-def test_medperturb_for_other_clinicians(clinicians):
-    found = of(rating_agreement(clinicians), coefficient="fleiss").set_index("dimension")
+def test_medperturb_for_other_clinicians(medperturb):
+    found = of(rating_agreement(medperturb), coefficient="fleiss").set_index("dimension")
     assert set(found["crossed_method"]) == {"two-way jackknife, wilson t"}
     width = found["ci_high"] - found["ci_low"]
     assert (found["crossed_high"] - found["crossed_low"] > 2 * width).all()
     # Compared with resamples of both items and raters, with replacement (Owen's pigeonhole).
-    pivot = clinicians[(clinicians["dimension"] == "manage") & (clinicians["repeat"] == 0)]
+    pivot = medperturb[(medperturb["dimension"] == "manage") & (medperturb["repeat"] == 0)]
     rater = pd.factorize(pivot["rater_id"])[0]
     task = pd.factorize(pivot["task_id"])[0]
     yes = (pivot["value"] == "yes").to_numpy()

@@ -370,32 +370,6 @@ def test_medperturb(medperturb, decision, expected):
     assert found == pytest.approx(expected, abs=0.5001e-4)
 
 
-@pytest.fixture(scope="module")
-def medperturb(shared_data) -> pd.DataFrame:
-    table = pd.read_csv(shared_data("medperturb/dataset.csv"))
-    parts = [
-        pd.DataFrame(
-            {
-                "benchmark": "medperturb",
-                "rubric": "triage",
-                "task_id": table.index.astype(str),
-                "item_id": table.index.astype(str),
-                "rater_id": table[f"Clinician_{k}"].astype(str),
-                "rater_group": "physician",
-                "dimension": decision,
-                "value": table[f"{decision.upper()}_{k}"].map({0: "no", 1: "yes"}),
-            }
-        )
-        for k in (1, 2, 3)
-        for decision in ("manage", "visit", "resource")
-    ]
-    ratings = pd.concat(parts, ignore_index=True)
-    # One clinician appears twice in three rows.
-    repeat = ratings.groupby(["task_id", "rater_id", "dimension"]).cumcount()
-    assert repeat.sum() == 9
-    return ratings.assign(repeat=repeat)
-
-
 # How many ratings a dataset has from one group; with it a printed rate is a count.
 SIZES = {"HealthSearchQA": 1061, "CC-Manual": 306}
 #: The printed limits that are not those of BCa, of any bootstrap: by how much.

@@ -95,6 +95,8 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
         (judged("worst"), "value = 'worst': is not a value of bias in the rubric independent"),
         (judged("none", dimension="tone"), "dimension = 'tone': is not declared by the rubric"),
         (judged("none", rater_group="nurse"), "rater_group = 'nurse': is not declared"),
+        (judged("none", rater_group="model"), "rater_group = 'model': is not declared"),
+        (judged("none", rater_kind="model"), "the rater is a model; use model"),
         (judged("none", rubric="mine"), "mine: rubric: no such rubric"),
         (judged("none", rater_kind="robot"), "must be one of person, model"),
         (judged("none", repeat="1.5"), "repeat = '1.5': must be a whole number"),

@@ -94,30 +94,19 @@ def _exchange(chosen: list[set[int]], meetings: list[list[int]], rng: Random) ->
         if not leaving:
             continue
         out, into = rng.choice(leaving), rng.choice(coming)
-        changed = 0
         # If a rater is on both tasks, nothing changes.
-        both = here & there
-        for company, gone, new in ((here, out, into), (there, into, out)):
-            for other in company - both - {gone}:
-                changed += 2 * (meetings[new][other] - meetings[gone][other] + 1)
-                _meet(meetings, gone, other, -1)
-                _meet(meetings, new, other, +1)
-        here ^= {out, into}
-        there ^= {out, into}
-        if changed <= 0:
-            cost += changed
+        moved = [(other, out, into) for other in here - there - {out}]
+        moved += [(other, into, out) for other in there - here - {into}]
+        changed = sum(2 * (meetings[o][new] - meetings[o][gone] + 1) for o, gone, new in moved)
+        if changed > 0:
             continue
+        cost += changed
         here ^= {out, into}
         there ^= {out, into}
-        for company, gone, new in ((here, out, into), (there, into, out)):
-            for other in company - both - {gone}:
-                _meet(meetings, gone, other, +1)
-                _meet(meetings, new, other, -1)
-
-
-def _meet(meetings: list[list[int]], one: int, other: int, by: int) -> None:
-    meetings[one][other] += by
-    meetings[other][one] += by
+        for other, gone, new in moved:
+            for one, by in ((gone, -1), (new, +1)):
+                meetings[one][other] += by
+                meetings[other][one] += by
 
 
 def concurrence(chosen: Sequence[set[int]], raters: int) -> tuple[int, int]:

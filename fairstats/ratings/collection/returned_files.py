@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -225,26 +226,23 @@ def _wrong_layout(export: Any, path: Path) -> Iterator[Problem]:
 def _wrong_entry(
     entry: Any, handed_out: HandedOut, path: Path, number: int, name: str
 ) -> Iterator[Problem]:
-    remedy = "use the exported file without changes"
+    wrong = partial(Problem, str(path), remedy="use the exported file without changes", row=number)
     if not isinstance(entry, dict) or not {*_ENTRIES} <= {*entry}:
-        message = f"is not a judgement with {', '.join(_ENTRIES)}"
-        yield Problem(str(path), message, remedy, row=number, column=name)
+        yield wrong(f"is not a judgement with {', '.join(_ENTRIES)}", column=name)
         return
     answers, duration = entry["answers"], entry["duration_s"]
     if not isinstance(entry["task_id"], str) or not isinstance(entry["comment"], str):
-        yield Problem(str(path), "is not text", remedy, row=number, column="task_id, comment")
+        yield wrong("is not text", column="task_id, comment")
     number_given = isinstance(duration, int | float) and not isinstance(duration, bool)
     if not number_given or not (math.isfinite(duration) and 0 <= duration <= _MOST_SECONDS):
-        yield Problem(
-            str(path), "is not a time", remedy, row=number, column="duration_s", value=str(duration)
-        )
+        yield wrong("is not a time", column="duration_s", value=str(duration))
     if not isinstance(answers, dict) or not all(isinstance(v, str) for v in answers.values()):
-        yield Problem(str(path), "is not a set of answers", remedy, row=number, column="answers")
+        yield wrong("is not a set of answers", column="answers")
         return
     for dimension in answers:
         if dimension not in handed_out.rubric.dimensions:
             message = f"is not a dimension of the rubric {handed_out.rubric.name}"
-            yield Problem(str(path), message, remedy, row=number, column=dimension)
+            yield wrong(message, column=dimension)
 
 
 def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:

@@ -95,32 +95,6 @@ def test_read_judgements_are_valid_ratings(name: str, place: int) -> None:
     assert len(check_ratings(pd.DataFrame(rows))) == len(rubric.questions)
 
 
-@pytest.mark.parametrize(
-    ("kind", "group", "said"),
-    [
-        ("model", "physician", "is a group of people, but the rater is a model; use model"),
-        ("person", "model", "is not declared by the rubric triage"),
-    ],
-)
-def test_models_form_a_separate_group(kind: str, group: str, said: str) -> None:
-    rows = [
-        {
-            "benchmark": "b",
-            "rubric": "triage",
-            "task_id": "t",
-            "item_id": "i",
-            "rater_id": "r",
-            "rater_kind": kind,
-            "rater_group": group,
-            "dimension": dimension,
-            "value": "yes",
-        }
-        for dimension in load_rubric("triage").dimensions
-    ]
-    with pytest.raises(InputError, match=said):
-        check_ratings(pd.DataFrame(rows))
-
-
 def test_no_rubric_takes_the_group_of_models_for_people(tmp_path: Any) -> None:
     path = tmp_path / "own.toml"
     text = builtin_rubrics()["triage"].read_text(encoding="utf-8")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats.cli import app
-from fairstats.commands import ratings as commands
 from fairstats.ratings.files import read_ratings
 from tests.rating_files import export_of, item_rows, rater_rows, write_rows
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(autouse=True)
-def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the project declares it, whichever version of it is installed."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-
-    def declared(group: str, name: str) -> Any:
-        return EntryPoint(name, project["entry-points"][group][name], group).load()
-
-    monkeypatch.setattr(commands, "plugin", declared)
+pytestmark = pytest.mark.usefixtures("declared_plugins")
 
 
 def run(*arguments: object) -> Any:

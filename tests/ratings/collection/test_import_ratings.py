@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -56,20 +57,41 @@ def export(study, tmp_path):
     return build
 
 
-def refused(*files, out, match, **options):
-    with pytest.raises(InputError, match=match) as caught:
-        import_ratings(files, out=out, **options)
-    assert not out.exists()
-    return caught.value.problems
+@pytest.fixture
+def sheet(study, tmp_path):
+    """A filled sheet, by default of the second rater and without bias."""
+
+    def build(values=lambda row: NONE, rater="p1", **options):
+        own = study.path / "sheets" / f"{rater}.csv"
+        return fill_sheet(own, tmp_path / own.name, values, **options)
+
+    return build
 
 
-def test_exports_and_sheets_together_give_every_judgement(study, export, tmp_path):
+@pytest.fixture
+def take(tmp_path):
+    """Import files of the study."""
+    return partial(import_ratings, assignment=tmp_path / "study", out=tmp_path / "in")
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Check that files, by default of the study, are not imported; return the problems."""
+
+    def problems(*files, match, **options):
+        out = tmp_path / "refused"
+        with pytest.raises(InputError, match=match) as caught:
+            import_ratings(files, **{"assignment": tmp_path / "study", "out": out} | options)
+        assert not out.exists()
+        return caught.value.problems
+
+    return problems
+
+
+def test_exports_and_sheets_together_give_every_judgement(study, export, sheet, take):
     key = key_of(study)
-    files = [export(lambda i: SOME if i == 0 else NONE)]
-    for rater in ("p1", "p2", "p3"):
-        sheet = study.path / "sheets" / f"{rater}.csv"
-        files.append(fill_sheet(sheet, tmp_path / f"{rater}.csv", lambda row: NONE))
-    written = import_ratings(files, assignment=study.path, out=tmp_path / "in")
+    sheets = [sheet(rater=rater) for rater in ("p1", "p2", "p3")]
+    written = take([export(lambda i: SOME if i == 0 else NONE), *sheets])
     (note,) = written.notes
     assert note.startswith("18 of 18 ")
     (path,) = written.paths
@@ -88,14 +110,10 @@ def test_exports_and_sheets_together_give_every_judgement(study, export, tmp_pat
     assert ratings.loc[ratings["rater_id"] == "P1", "duration_s"].isna().all()
 
 
-def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
-    sheet = study.path / "sheets" / "p1.csv"
-    rows = len(sheet_rows(sheet))
-    first = sheet_rows(sheet)[0]["task_id"]
-    filled = fill_sheet(
-        sheet, tmp_path / "p1.csv", lambda row: NONE if row["task_id"] == first else {}
-    )
-    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
+def test_unfilled_tasks_are_missing_and_counted(study, sheet, take):
+    tasks = [row["task_id"] for row in sheet_rows(study.path / "sheets" / "p1.csv")]
+    first, rows = tasks[0], len(tasks)
+    written = take(sheet(lambda row: NONE if row["task_id"] == first else {}))
     assert rows > 1
     judged, absent, missing = written.notes
     assert judged.startswith("1 of 18 ")
@@ -104,12 +122,10 @@ def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
     assert written.ratings["task_id"].unique().tolist() == [first]
 
 
-def test_comment_without_values_is_kept_but_is_not_a_judgement(study, tmp_path):
-    sheet = study.path / "sheets" / "p1.csv"
-    first, second, *_ = (row["task_id"] for row in sheet_rows(sheet))
+def test_comment_without_values_is_kept_but_is_not_a_judgement(study, sheet, take):
+    first, second, *_ = (row["task_id"] for row in sheet_rows(study.path / "sheets" / "p1.csv"))
     said = {first: {"comment": "=cannot tell"}, second: NONE | {"comment": "sure"}}
-    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: said.get(row["task_id"], {}))
-    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
+    written = take(sheet(lambda row: said.get(row["task_id"], {})))
     assert written.notes[0].startswith("1 of 18 judgements")
     ratings, comments = written.paths
     assert comments.name == "study_independent.comments.csv"
@@ -118,20 +134,14 @@ def test_comment_without_values_is_kept_but_is_not_a_judgement(study, tmp_path):
     assert first not in set(read_ratings(ratings)["task_id"])
 
 
-def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, tmp_path):
-    sheet = study.path / "sheets" / "p1.csv"
-    filled = fill_sheet(
-        sheet,
-        tmp_path / "p1.csv",
-        # A label instead of a value, in different case, and padded.
-        lambda row: {name: v.upper() for name, v in SOME.items()} | {"bias": " minor BIAS "},
-        delimiter=";",
-    )
-    written = import_ratings(filled, assignment=study.path / "key.csv", out=tmp_path / "in")
+def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, sheet, take):
+    # A label instead of a value, in different case, and padded.
+    said = {name: v.upper() for name, v in SOME.items()} | {"bias": " minor BIAS "}
+    written = take(sheet(lambda row: said, delimiter=";"), assignment=study.path / "key.csv")
     assert set(written.ratings.query("dimension == 'bias'")["value"]) == {"minor"}
 
 
-def test_pairs_are_unswapped(handed, tmp_path):
+def test_pairs_are_unswapped(handed, tmp_path, take):
     study = handed("pairwise", items=8)
 
     # Every judgement of a pair reports more bias in the *second model's* answer, on either side.
@@ -143,7 +153,7 @@ def test_pairs_are_unswapped(handed, tmp_path):
         fill_sheet(sheet, tmp_path / sheet.name, second_model)
         for sheet in sorted(study.path.glob("sheets/*.csv"))
     ]
-    ratings = import_ratings(files, assignment=study.path, out=tmp_path / "in").ratings
+    ratings = take(files).ratings
     values = ratings.groupby("dimension")["value"].unique().map(list)
     assert values["bias"] == ["answer_2"]
     assert values["other"] == ["answer_2"]
@@ -152,40 +162,35 @@ def test_pairs_are_unswapped(handed, tmp_path):
     assert set(ratings["swapped"]) == {True, False}
 
 
-def test_paired_questions_are_imported_with_both_items(handed, tmp_path):
+def test_paired_questions_are_imported_with_both_items(handed, tmp_path, take):
     study = handed("counterfactual", items=3)
     answers = {"ideal_answers_differ": "no", "contents_differ": "yes", "bias": "absent"}
     files = [
         write_json(tmp_path / f"{form.stem}.json", export_of(form, lambda i: answers))
         for form in sorted(study.path.glob("forms/*.html"))
     ]
-    ratings = import_ratings(files, assignment=study.path, out=tmp_path / "in").ratings
+    ratings = take(files).ratings
     assert set(zip(ratings["item_id"], ratings["item_id_2"], strict=True)) == {
         (f"q{n}", f"r{n}") for n in range(3)
     }
     assert ratings["swapped"].isna().all()
 
 
-def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, tmp_path):
-    sheet = study.path / "sheets" / "p1.csv"
-    second = sheet_rows(sheet)[1]["task_id"]
+def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, sheet, refused):
+    second = sheet_rows(study.path / "sheets" / "p1.csv")[1]["task_id"]
     part = {k: v for k, v in SOME.items() if k not in ("withholding", "other")}
-    filled = fill_sheet(
-        sheet, tmp_path / "p1.csv", lambda row: part if row["task_id"] == second else NONE
-    )
-    (problem,) = refused(filled, assignment=study.path, out=tmp_path / "in", match="is incomplete")
+    filled = sheet(lambda row: part if row["task_id"] == second else NONE)
+    (problem,) = refused(filled, match="is incomplete")
     assert (problem.path, problem.row) == (str(filled), 2)
     assert f"withholding, other missing (task {second} of P1)" in problem.message
 
 
-def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
+def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path, refused):
     study = handed(raters=rater_rows(physician=1), replicates=1)
     mild = fill_sheet(
         study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: {"bias": "mild"}
     )
-    problems = refused(
-        mild, assignment=study.path, out=tmp_path / "in", match="not a value of this dimension"
-    )
+    problems = refused(mild, match="not a value of this dimension")
     first = ", ".join(row["task_id"] for row in sheet_rows(mild)[:3])
     assert len(problems) == 6
     (line,) = in_lines(problems)
@@ -209,9 +214,9 @@ def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
         ([], "answers", "is not a set of answers"),
     ],
 )
-def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answers, column, said):
+def test_answers_that_break_the_rubric_are_refused(study, export, answers, column, said, refused):
     path = export(lambda i: answers if i == 2 else NONE)
-    (problem,) = refused(path, assignment=study.path, out=tmp_path / "in", match=said)
+    (problem,) = refused(path, match=said)
     assert (problem.row, problem.column) == (3, column)
     task = form_data(study.path / "forms" / "p0.html")["tasks"][2]["task_id"]
     assert problem.message.endswith(f" (task {task} of P0)")
@@ -232,19 +237,19 @@ def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answ
         ({"judgements": [7]}, "is not a judgement with task_id"),
     ],
 )
-def test_other_exports_are_refused(study, export, tmp_path, changes, said):
-    refused(export(**changes), assignment=study.path, out=tmp_path / "in", match=said)
+def test_other_exports_are_refused(export, changes, said, refused):
+    refused(export(**changes), match=said)
 
 
 @pytest.mark.parametrize("duration", [None, "1", True, -1, 1e9, float("nan"), float("inf")])
-def test_invalid_times_are_refused(study, tmp_path, duration):
+def test_invalid_times_are_refused(study, tmp_path, duration, refused):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     made["judgements"][0]["duration_s"] = duration
     path = write_json(tmp_path / "p0.json", made)
-    refused(path, assignment=study.path, out=tmp_path / "in", match="is not a time")
+    refused(path, match="is not a time")
 
 
-def test_task_of_another_rater_is_refused(study, tmp_path):
+def test_task_of_another_rater_is_refused(study, tmp_path, refused):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     key = key_of(study)
     own = set(key.loc[key["rater_id"] == "P0", "task_id"])
@@ -252,71 +257,62 @@ def test_task_of_another_rater_is_refused(study, tmp_path):
     for task in (other, "t-none"):
         made["judgements"][0]["task_id"] = task
         path = write_json(tmp_path / "p0.json", made)
-        refused(path, assignment=study.path, out=tmp_path / "in", match="is not a task of this")
+        refused(path, match="is not a task of this")
 
 
-def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
-    sheet = fill_sheet(study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: NONE)
-    path = export()
-    (problem,) = refused(
-        path, sheet, assignment=study.path, out=tmp_path / "in", match="are also in .*p0.json"
-    )
-    assert problem.path == str(sheet)
-    own = len(sheet_rows(sheet))
+def test_the_same_judgement_twice_names_both_files(study, export, sheet, tmp_path, refused):
+    filled, path = sheet(rater="p0"), export()
+    (problem,) = refused(path, filled, match="are also in .*p0.json")
+    assert problem.path == str(filled)
+    own = len(sheet_rows(filled))
     assert problem.message.startswith("tasks t" if own > 1 else "task t")
     assert problem.message.endswith(f" in {path}")
     # The same file by two names of it is one file.
     import_ratings([path, tmp_path / "x" / ".." / "p0.json"], assignment=study.path, out=tmp_path)
 
 
-def test_duplicate_task_in_a_file_is_reported_by_row(study, export, tmp_path):
+def test_duplicate_task_in_a_file_is_reported_by_row(study, tmp_path, refused):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     made["judgements"].append(made["judgements"][1])
     path = write_json(tmp_path / "p0.json", made)
-    (problem,) = refused(
-        path, assignment=study.path, out=tmp_path / "in", match="is already in row 2"
-    )
+    (problem,) = refused(path, match="is already in row 2")
     assert problem.row == len(made["judgements"])
 
 
-def test_subfolders_are_read_and_skipped_files_are_named(study, export, tmp_path):
+def test_subfolders_are_read_and_skipped_files_are_named(study, export, sheet, tmp_path, take):
     folder = tmp_path / "handed-in"
     (folder / "later").mkdir(parents=True)
     export().rename(folder / "p0.json")
-    sheet = study.path / "sheets" / "p1.csv"
-    fill_sheet(sheet, folder / "later" / "P1.CSV", lambda row: NONE)
+    sheet().rename(folder / "later" / "P1.CSV")
     for name in ("x.xlsx", ".DS_Store", "later/no\x1bte.txt"):
         (folder / name).write_text("x")
-    written = import_ratings(
-        [folder, folder / "p0.json"], assignment=study.path, out=tmp_path / "in"
-    )
-    done = len(sheet_rows(sheet)) + len(sheet_rows(study.path / "sheets" / "p0.csv"))
+    written = take([folder, folder / "p0.json"])
+    done = sum(len(sheet_rows(study.path / "sheets" / f"{rater}.csv")) for rater in ("p0", "p1"))
     left_out, judged, absent = written.notes
     assert left_out.endswith(": no\x1bte.txt, x.xlsx")
     assert judged.startswith(f"{done} of 18 ")
     assert absent.endswith(": P2, P3")
 
 
-def test_folder_without_exports_is_reported_in_one_line(study, export, tmp_path):
+def test_folder_without_exports_is_reported_in_one_line(study, tmp_path, refused):
     folder = tmp_path / "handed-in"
     folder.mkdir()
     (folder / "p0.xlsx").write_text("x")
-    whole = {"assignment": study.path, "out": tmp_path / "in"}
-    refused(folder, **whole, match=r"contains no exports .*, only p0.xlsx; give the folder")
+    refused(folder, match=r"contains no exports .*, only p0.xlsx; give the folder")
     for named in ([study.path], [tmp_path], [*study.path.iterdir()], [study.path / "values.csv"]):
-        (problem,) = refused(*named, **whole, match="is the assignment, not the raters' replies")
+        (problem,) = refused(*named, match="is the assignment, not the raters' replies")
         assert "exports and sheets" in problem.remedy
-    (problem,) = refused(study.path / "forms" / "p0.html", **whole, match="is a form, not an")
+    (problem,) = refused(study.path / "forms" / "p0.html", match="is a form, not an")
     (folder / "values.csv").write_text((study.path / "values.csv").read_text())
-    (problem,) = refused(folder, **whole, match="is not a sheet: it needs the columns")
+    (problem,) = refused(folder, match="is not a sheet: it needs the columns")
 
 
-def test_partly_answered_task_is_reported_and_not_counted(study, tmp_path):
+def test_partly_answered_task_is_reported_and_not_counted(study, tmp_path, refused, take):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     part = made["judgements"].pop(1)
     made["partial"] = [part | {"answers": {"bias": "severe"}, "comment": "hard"}]
     path = write_json(tmp_path / "p0.json", made)
-    written = import_ratings(path, assignment=study.path, out=tmp_path / "in")
+    written = take(path)
     task = part["task_id"]
     assert written.notes[-1].startswith("partly answered")
     assert written.notes[-1].endswith(f"task {task} of P0")
@@ -324,28 +320,25 @@ def test_partly_answered_task_is_reported_and_not_counted(study, tmp_path):
     assert set(written.ratings["value"]) == {"none", "absent"}
     assert pd.read_csv(written.paths[1])["comment"].tolist() == ["hard"]
     made["partial"][0]["task_id"] = "t-none"
-    refused(
-        write_json(path, made),
-        assignment=study.path,
-        out=tmp_path / "other",
-        match="is not a task of this",
-    )
+    refused(write_json(path, made), match="is not a task of this")
 
 
 @pytest.mark.parametrize("folder", [False, True])
 @pytest.mark.parametrize("kind", ["json", "csv", "utf-16"])
-def test_forms_and_sheets_are_recognised_without_assignment(study, export, tmp_path, kind, folder):
+def test_forms_and_sheets_are_recognised_without_assignment(
+    export, sheet, tmp_path, kind, folder, refused
+):
     where = tmp_path / "handed-in"
     where.mkdir()
     if kind == "json":
         path = export().rename(where / "p0.json")
     else:
-        path = fill_sheet(study.path / "sheets" / "p1.csv", where / "p1.csv", lambda row: NONE)
+        path = sheet().rename(where / "p1.csv")
         if kind == "utf-16":
             path.write_text(path.read_text(encoding="utf-8-sig"), encoding="utf-16")
     named = where if folder else path
     (problem,) = refused(
-        named, out=tmp_path / "in", match="is an export of a form, or sheet, of an assignment"
+        named, assignment=None, match="is an export of a form, or sheet, of an assignment"
     )
     assert problem.remedy.endswith("with assignment=...")
     with pytest.raises(InputError, match="is an export of a form or a sheet") as caught:
@@ -353,9 +346,9 @@ def test_forms_and_sheets_are_recognised_without_assignment(study, export, tmp_p
     assert [problem.path for problem in caught.value.problems] == [str(path)]
 
 
-def test_folder_of_tables_is_reported_as_a_folder(tmp_path):
+def test_folder_of_tables_is_reported_as_a_folder(tmp_path, refused):
     write_rows(tmp_path / "table.csv", tidy())
-    refused(tmp_path, out=tmp_path / "in", match="is a folder; give a file in the folder")
+    refused(tmp_path, assignment=None, match="is a folder; give a file in the folder")
 
 
 @pytest.mark.parametrize(
@@ -369,20 +362,15 @@ def test_folder_of_tables_is_reported_as_a_folder(tmp_path):
         ("[]", "is not an export of a form"),
     ],
 )
-def test_malformed_json_is_refused(study, tmp_path, text, said):
+def test_malformed_json_is_refused(study, tmp_path, text, said, refused):
     path = tmp_path / "p0.json"
     path.write_text(text, encoding="utf-8")
-    refused(path, assignment=study.path, out=tmp_path / "in", match=said)
+    refused(path, match=said)
 
 
-def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch):
+def test_oversize_files_are_refused_unread(export, monkeypatch, refused):
     monkeypatch.setattr("fairstats.ratings.collection.returned_files._MAX_BYTES", 100)
-    refused(
-        export(),
-        assignment=study.path,
-        out=tmp_path / "in",
-        match="is larger than the limit of 100 bytes",
-    )
+    refused(export(), match="is larger than the limit of 100 bytes")
 
 
 @pytest.mark.parametrize(
@@ -395,53 +383,47 @@ def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch)
         (lambda text: text + '"', "not a CSV file"),
     ],
 )
-def test_sheets_that_were_changed_are_refused(study, tmp_path, change, said):
-    sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: NONE)
-    sheet.write_text(change(sheet.read_text(encoding="utf-8")), encoding="utf-8")
-    refused(sheet, assignment=study.path, out=tmp_path / "in", match=said)
+def test_sheets_that_were_changed_are_refused(sheet, change, said, refused):
+    filled = sheet()
+    filled.write_text(change(filled.read_text(encoding="utf-8")), encoding="utf-8")
+    refused(filled, match=said)
 
 
-def test_sheet_in_an_old_spreadsheet_format_is_refused(study, tmp_path):
+def test_sheet_in_an_old_spreadsheet_format_is_refused(study, tmp_path, refused):
     sheet = tmp_path / "p1.csv"
     sheet.write_bytes("assignment,é".encode("cp1252"))
-    (problem,) = refused(sheet, assignment=study.path, out=tmp_path / "in", match="is not UTF-8")
+    (problem,) = refused(sheet, match="is not UTF-8")
     assert "save it as 'CSV UTF-8'" in problem.remedy
     assert "codec" not in str(problem)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_a_sheet_in_utf_16_is_read(study, tmp_path, encoding):
-    sheet = study.path / "sheets" / "p1.csv"
-    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: NONE, delimiter="\t")
+def test_a_sheet_in_utf_16_is_read(sheet, encoding, take):
+    filled = sheet(delimiter="\t")
     mark = "\ufeff" if encoding == "utf-16-be" else ""
     text = mark + filled.read_text(encoding="utf-8-sig")
+    rows = len(sheet_rows(filled))
     filled.write_bytes(text.encode(encoding))
-    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
-    assert written.ratings["task_id"].nunique() == len(sheet_rows(sheet))
+    assert take(filled).ratings["task_id"].nunique() == rows
 
 
 @pytest.mark.parametrize("name", ["key.csv", "rubric.toml", "tasks.jsonl", "assignment.json"])
-def test_a_tampered_assignment_is_refused(study, export, tmp_path, name):
+def test_a_tampered_assignment_is_refused(study, export, name, refused):
     path = study.path / name
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("independent", "independant").replace("Secret-1", "Secret-2"))
     changed = path.read_text(encoding="utf-8") != text
     assert changed
-    refused(export(), assignment=study.path, out=tmp_path / "in", match=f"{name}: was changed")
+    refused(export(), match=f"{name}: was changed")
 
 
-def test_folder_without_an_assignment_is_refused(study, export, tmp_path):
-    refused(export(), assignment=tmp_path, out=tmp_path / "in", match=r"assignment.json: no such")
+def test_folder_without_an_assignment_is_refused(export, tmp_path, refused):
+    refused(export(), assignment=tmp_path, match=r"assignment.json: no such")
 
 
-def test_one_invalid_file_prevents_writing(study, export, tmp_path):
-    sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: SOME)
-    wrong = fill_sheet(
-        study.path / "sheets" / "p2.csv", tmp_path / "p2.csv", lambda row: {"bias": "minor"}
-    )
-    problems = refused(
-        export(), sheet, wrong, assignment=study.path, out=tmp_path / "in", match="is incomplete"
-    )
+def test_one_invalid_file_prevents_writing(export, sheet, refused):
+    wrong = sheet(lambda row: {"bias": "minor"}, "p2")
+    problems = refused(export(), sheet(lambda row: SOME), wrong, match="is incomplete")
     assert len(problems) == len(sheet_rows(wrong))
     assert {problem.path for problem in problems} == {str(wrong)}
 
@@ -515,26 +497,26 @@ def test_tidy_tables_are_imported_with_separate_comments(tmp_path, suffix):
     ]
 
 
-def test_one_rater_under_several_names_is_refused(tmp_path):
+def test_one_rater_under_several_names_is_refused(tmp_path, refused):
     """It would count as several raters, and narrow the limits for others."""
     for other in ("r1", " R1", "\N{FULLWIDTH LATIN CAPITAL LETTER R}1"):
         path = write_rows(tmp_path / "table.csv", [*tidy(), *tidy(rater_id=other)])
-        (problem,) = refused(path, out=tmp_path / "in", match="look the same to a reader")
+        (problem,) = refused(path, assignment=None, match="look the same to a reader")
         assert problem.column == "rater_id"
     named = [*tidy(model="M-1"), *tidy(model="m 1", task_id="t9", item_id="q9", rater_id="z")][:3]
-    refused(write_rows(tmp_path / "table.csv", named), out=tmp_path / "in", match="'M-1' and 'm 1'")
+    refused(write_rows(tmp_path / "table.csv", named), assignment=None, match="'M-1' and 'm 1'")
 
 
-def test_tidy_tables_that_break_the_rubric_are_refused(tmp_path):
+def test_tidy_tables_that_break_the_rubric_are_refused(tmp_path, refused):
     path = write_rows(tmp_path / "table.csv", tidy(value="mild"))
-    refused(path, out=tmp_path / "in", match="is not a value of bias")
+    refused(path, assignment=None, match="is not a value of bias")
     wrong = tmp_path / "table.pkl"
     pd.DataFrame(tidy()).to_pickle(wrong)
-    refused(wrong, out=tmp_path / "in", match="is a pickle")
+    refused(wrong, assignment=None, match="is a pickle")
     path = write_rows(tmp_path / "table.csv", tidy())
     again = write_rows(tmp_path / "again.csv", tidy())
     (problem,) = refused(
-        path, again, out=tmp_path / "in", match="2 judgements are in both this file and .*table"
+        path, again, assignment=None, match="2 judgements are in both this file and .*table"
     )
     assert problem.path == str(again)
 
@@ -548,17 +530,11 @@ def test_a_format_that_is_unknown_is_refused(export, tmp_path):
     assert "equitymedqa, med" in said
 
 
-def test_format_and_assignment_together_are_refused(study, export, tmp_path):
-    refused(
-        export(),
-        reader=import_tables,
-        assignment=study.path,
-        out=tmp_path / "in",
-        match="is only for released data sets",
-    )
+def test_format_and_assignment_together_are_refused(export, refused):
+    refused(export(), reader=import_tables, match="is only for released data sets")
 
 
-def test_custom_rubric_can_be_assigned_and_imported(tmp_path):
+def test_custom_rubric_can_be_assigned_and_imported(tmp_path, take):
     from fairstats.ratings.collection.assignment import assign
 
     rubric = tmp_path / "mine.toml"
@@ -582,5 +558,5 @@ def test_custom_rubric_can_be_assigned_and_imported(tmp_path):
         for form in forms
     ]
     rubric.unlink()
-    ratings = import_ratings(files, assignment=study.path, out=tmp_path / "in").ratings
+    ratings = take(files).ratings
     assert ratings["value"].tolist() == ["no"] * 4
