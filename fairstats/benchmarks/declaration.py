@@ -276,6 +276,11 @@ class Benchmark:
         return tuple(a for a in self.attributes.values() if a.name != BASELINE and not a.control)
 
     @property
+    def varied_names(self) -> list[str]:
+        """Return the names of the demographic attributes."""
+        return [one.name for one in self.varied]
+
+    @property
     def only_crossed(self) -> set[str]:
         """Return the attributes without variants of their own: a crossing gives their gaps."""
         crossings = [one for one in self.varied if one.crosses and not one.pairs]
@@ -518,8 +523,7 @@ class Benchmark:
         """
         of = self.attribute(attribute)
         label = of.pair_label(pair)
-        alone = [varied.name for varied in self.varied] == [attribute]
-        return label if alone else f"{of.label}: {label}"
+        return label if self.varied_names == [attribute] else f"{of.label}: {label}"
 
     @property
     def side_noun(self) -> str:

@@ -178,7 +178,7 @@ def read_vignettes(source: AnyPath, *, benchmark: AnyPath | Benchmark | None = N
     Examples
     --------
     >>> vignettes = read_vignettes("demo")
-    >>> len(vignettes.items), [a.name for a in vignettes.benchmark.varied]
+    >>> len(vignettes.items), vignettes.benchmark.varied_names
     (24, ['race', 'sex', 'ses'])
     """
     path = Path(source)

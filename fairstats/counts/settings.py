@@ -18,7 +18,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import listed
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, count_rows
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
 
 #: What must not differ between the groups of an answer set, and why there is no verdict if it does.
 MIXED = {
@@ -154,8 +154,7 @@ def _apart(
     own: pd.DataFrame, column: str, benchmark: Benchmark, units: pd.DataFrame
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return the answer sets whose groups have other values in a column, or more empty ones."""
-    names = [one.name for one in (*benchmark.varied, *benchmark.controls)]
-    own = own[own["attribute"].isin(names)]
+    own = own[own["attribute"] != BASELINE]
     sets = _KEYS[:-1]
     known = own[column].notna()
     filled = own["rows"].where(known, 0).groupby([own[key] for key in _KEYS]).sum()
@@ -187,7 +186,7 @@ def _same_prompts(
     """
     own = opened.frame.filter(
         nw.col("benchmark") == benchmark.name,
-        nw.col("attribute").is_in([one.name for one in benchmark.varied]),
+        nw.col("attribute").is_in(benchmark.varied_names),
         ~nw.col(PROMPT).is_null(),
     )
     keys = [*UNIT_COLUMNS, "attribute"]

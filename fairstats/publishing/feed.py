@@ -100,8 +100,7 @@ def release_entry(release: Release) -> FeedEntry:
     """
     lines = []
     for board in release.boards:
-        varied = [attribute.name for attribute in board.benchmark.varied]
-        rows = board.estimates[board.estimates["attribute"].isin(varied)]
+        rows = board.estimates[board.estimates["attribute"].isin(board.benchmark.varied_names)]
         # Older releases have no such column.
         judged = rows[rows["verdict"].notna()].reindex(columns=["verdict", "verdict_reason"])
         counts = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))

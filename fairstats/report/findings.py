@@ -164,11 +164,10 @@ class Findings:
         return self._rows(self.kind.difference)
 
     def _rows(self, metric: str) -> pd.DataFrame:
-        varied = [attribute.name for attribute in self.board.benchmark.varied]
         rows = self.board.estimates
         return rows[
             (rows["metric"] == metric)
-            & rows["attribute"].isin(varied)
+            & rows["attribute"].isin(self.board.benchmark.varied_names)
             & rows["model"].isin(self.models)
         ]
 

@@ -192,8 +192,8 @@ def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> st
         return ""
     asked = "Each prompt was asked several times."
     if benchmark.kind != CHOICE and len(excess) > _MOST_PAIRS:
-        varied = [attribute.name for attribute in benchmark.varied]
-        return f"{asked} {_of_many(excess[excess.index.isin(varied, level='attribute')])}"
+        varied = excess.index.isin(benchmark.varied_names, level="attribute")
+        return f"{asked} {_of_many(excess[varied])}"
     sure = level(release.alpha)
     clauses = [
         f"{benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))}: two samples of the "

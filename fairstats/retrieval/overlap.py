@@ -214,14 +214,14 @@ def _depths(lists: Lists, top_k: Iterable[int] | None) -> list[int]:
 
 
 def _attributes(lists: Lists) -> list[str]:
-    names = [*(attribute.name for attribute in lists.benchmark.varied), POOLED]
+    names = [*lists.benchmark.varied_names, POOLED]
     return names + [BASELINE] * (BASELINE in lists.benchmark.attributes)
 
 
 def _compared(lists: Lists, attribute: str) -> list[list[tuple[str, str]]]:
     """Return the variants that are compared; crossed ones for each group of the other attribute."""
     if attribute == POOLED:
-        varied = {one.name for one in lists.benchmark.varied}
+        varied = lists.benchmark.varied_names
         return [[variant for variant in lists.variants if variant[0] in varied]]
     of = lists.benchmark.attributes[attribute]
     source = lists.variants_from.get(attribute, of)

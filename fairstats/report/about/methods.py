@@ -230,7 +230,7 @@ def _discordant(model: str, benchmark: Benchmark, release: Release) -> Iterator[
         (estimates["benchmark"] == benchmark.name)
         & estimates["model"].map(partial(same_model, model))
         & is_primary_test(estimates)
-        & estimates["attribute"].isin([a.name for a in benchmark.varied])
+        & estimates["attribute"].isin(benchmark.varied_names)
     ]
     if own.empty:
         yield "This release has no answers from it."

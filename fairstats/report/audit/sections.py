@@ -181,7 +181,7 @@ def show_diagnostics(report: AuditReport) -> None:
     _show_sections(first, diagnostic=True)
     flips = first.table("flips")
     samples = int(flips["sample"].max()) + 1 if len(flips) and first.benchmark.few_units else 1
-    if flips["attribute"].isin([one.name for one in first.benchmark.varied]).any():
+    if flips["attribute"].isin(first.benchmark.varied_names).any():
         show_table(
             flip_table(flips, release, name="flips", limit=max(1, _FLIPS // samples)),
             caption=f"{capital(words_of(first.benchmark).items)} whose answer changes for most "
@@ -198,7 +198,7 @@ def show_limitations(report: AuditReport) -> None:
 def show_methods(report: AuditReport) -> None:
     """Show the methods behind these figures, as the estimates name them."""
     rows = pd.concat([own.rows for own in report.sets])
-    of_pairs = [one.name for own in report.sets for one in own.benchmark.varied]
+    of_pairs = {name for own in report.sets for name in own.benchmark.varied_names}
     rows = rows[rows["attribute"].isin(of_pairs)]
     tests = rows[rows["metric"].isin(TESTS) & is_primary_test(rows)]
     used = {

@@ -561,8 +561,7 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
     """State how many items get different answers, in a sentence."""
     of = f" of {own.items:,}" if own.items else ""
     # Answers to controls are no changes between groups.
-    varied = [attribute.name for attribute in own.benchmark.varied]
-    found = flipping_items(flips[flips["attribute"].isin(varied)])
+    found = flipping_items(flips[flips["attribute"].isin(own.benchmark.varied_names)])
     items = own.benchmark.words.items
     text = f"{len(found):,}{of} {items} {'gets' if len(found) == 1 else 'get'} a different answer"
     if len(own.pairs) > 1:

@@ -107,7 +107,7 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     )
     show("overlap", overlap_table(overlap, benchmark, name=f"overlap-{place}"), "overlap")
     effects = rows("retrieval_effects")
-    effects = effects[effects["attribute"].isin([a.name for a in benchmark.varied])]
+    effects = effects[effects["attribute"].isin(benchmark.varied_names)]
     if (effects["of"] == WRONG_B).any():
         show_markdown("### Wrong answers and retrieved snippets")
         with closed("Wrong answers by pair of groups"):
