@@ -16,7 +16,7 @@ from fairstats.comparisons.change_verdicts import AnswerSet, answer_set
 from fairstats.comparisons.equal_conditions import unlike_settings
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid
 from fairstats.counts.outcomes import count_grid
-from fairstats.counts.patterns import PATTERNS, CountingPolicy
+from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.tested_pairs import pair_bounds, tested_pairs
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
@@ -147,80 +147,55 @@ def _compared(
     counting: CountingPolicy = "complete" if policy == "common" or policy == "bounds" else policy
     outcomes = count_grid(_paired(old, new))
     tested = tested_pairs(outcomes, counting, alpha, 1, False)
-    benchmark, numeric = old.benchmark, isinstance(tested.pairs, Numbers)
-    if numeric:
-        done = tested.completions(alpha)
-        limits = float(done.lowest[0]), float(done.highest[0])
+    pairs, found = tested.pairs, tested.difference(alpha)
+    if isinstance(pairs, Numbers):
+        done, tests = tested.completions(alpha), pairs.once(flip_tests_of)
+        lowest, highest = done.lowest[0], done.highest[0]
+        (sums,), moves = pairs.sums, pairs.moves
+        before, after = (
+            float(total @ sums.many) / max(float(size @ sums.many), 1.0) if size.any() else np.nan
+            for total, size in ((sums.sum_b, sums.n_b), (sums.sum_a, sums.n_a))
+        )
+        gains, losses, n = moves["n10"][0], moves["n01"][0], sums.n
     else:
-        ranges = pair_bounds(outcomes.with_unasked.patterns)["accuracy_difference"]
-        limits = float(ranges[0][0]), float(ranges[1][0])
-    units = [side.unit for side in (old, new)]
-    own: dict[str, Any] = {
+        ranges, tests = pair_bounds(outcomes.with_unasked.patterns), pairs.once(mcnemar_of)
+        (lowest,), (highest,) = ranges["accuracy_difference"]
+        paired = pairs.paired
+        before = proportion(paired.correct_b, paired.n_b)[0]
+        after = proportion(paired.correct_a, paired.n_a)[0]
+        gains, losses, n = paired.n10[0], paired.n01[0], paired.n[0]
+    benchmark, units = old.benchmark, [side.unit for side in (old, new)]
+    row = {
         "benchmark": benchmark.name,
         "benchmark_version": units[0]["benchmark_version"],
         "model_old": units[0]["model"],
         "model_new": units[1]["model"],
         "strategy": " → ".join(dict.fromkeys(unit["strategy"] for unit in units)),
         "metric": f"delta_{benchmark.kind.rate}",
-        "lowest": limits[0],
-        "highest": limits[1],
-        "n_missing_old": int((old.grid.answers == -1).sum()),
-        "n_missing_new": int((new.grid.answers == -1).sum()),
+        "old": before,
+        "new": after,
+        "estimate": found.estimate[0],
+        "ci_low": found.ci_low[0],
+        "ci_high": found.ci_high[0],
+        "ci_level": 1 - alpha,
+        "ci_method": str(np.broadcast_to(found.method, 1)[0]),
+        "lowest": lowest,
+        "highest": highest,
+        "gains": gains,
+        "losses": losses,
+        "p_value": tests["midp"]["p_value"][0],
+        "test": tests["midp"]["test"][0],
+        "n": n,
+        "n_missing_old": (old.grid.answers == MISSING).sum(),
+        "n_missing_new": (new.grid.answers == MISSING).sum(),
         "missing": policy,
         "method_note": unlike_settings(old, new),
     }
     if policy == "bounds":
-        patterns = outcomes.patterns[0]
-        moves = (
-            [int(tested.pairs.moves[name][0]) for name in ("n10", "n01")]
-            if isinstance(tested.pairs, Numbers)
-            else [int(patterns[PATTERNS.index(name)]) for name in ("n10", "n01")]
-        )
-        empty = ("old", "new", "estimate", "ci_level", "p_value")
-        return (
-            own
-            | dict.fromkeys(empty, np.nan)
-            | {
-                "ci_low": limits[0],
-                "ci_high": limits[1],
-                "ci_method": "bounds",
-                "gains": moves[0],
-                "losses": moves[1],
-                "test": None,
-                "n": len(old.grid.items),
-            }
-        )
-    found = tested.difference(alpha)
-    if isinstance(tested.pairs, Numbers):
-        (sums,), numbers = tested.pairs.sums, tested.pairs
-        values = [
-            float(total @ sums.many) / max(float(size @ sums.many), 1.0) if size.any() else np.nan
-            for total, size in ((sums.sum_b, sums.n_b), (sums.sum_a, sums.n_a))
-        ]
-        gains, losses = (int(numbers.moves[name][0]) for name in ("n10", "n01"))
-        n, test = sums.n, numbers.once(flip_tests_of)["midp"]["test"][0]
-    else:
-        paired = tested.pairs.paired
-        values = [
-            float(proportion(paired.correct_b, paired.n_b)[0]),
-            float(proportion(paired.correct_a, paired.n_a)[0]),
-        ]
-        gains, losses, n = int(paired.n10[0]), int(paired.n01[0]), int(paired.n[0])
-        test = tested.pairs.once(mcnemar_of)["midp"]["test"][0]
-    return own | {
-        "old": values[0],
-        "new": values[1],
-        "estimate": float(found.estimate[0]),
-        "ci_low": float(found.ci_low[0]),
-        "ci_high": float(found.ci_high[0]),
-        "ci_level": 1 - alpha,
-        "ci_method": str(np.broadcast_to(found.method, 1)[0]),
-        "gains": gains,
-        "losses": losses,
-        "p_value": float(tested.p_values("midp")[0]),
-        "test": test,
-        "n": n,
-    }
+        row |= dict.fromkeys(("old", "new", "estimate", "ci_level", "p_value"), np.nan)
+        row |= {"ci_low": lowest, "ci_high": highest, "ci_method": "bounds"}
+        row |= {"test": None, "n": len(old.grid.items)}
+    return row
 
 
 def _paired(old: AnswerSet, new: AnswerSet) -> Grid:
