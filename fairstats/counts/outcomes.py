@@ -257,7 +257,7 @@ def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcome
     empty, no_names = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
     parts = [(empty, *[no_names] * 3, np.zeros((0, len(PATTERNS)), dtype=np.int64), empty)]
     clusters, start = {}, 0
-    for pair, rows, cells in _patterns_of(grid, groups):
+    for pair, rows, cells in item_patterns_of(grid, groups):
         pooled = pair[0] == POOLED
         clustered = everywhere if pooled or len(rows.cluster) else several
         # The answer sets that were asked, and their first rows.
@@ -353,31 +353,6 @@ def groups_of(grid: Grid) -> dict[str, GroupAnswers]:
     return {name: found[name] for name in attributes if name in found and len(found[name].rows)}
 
 
-def _patterns_of(
-    grid: Grid, groups: dict[str, GroupAnswers]
-) -> Iterator[tuple[tuple[str, str, str], Grid, IntArray]]:
-    """Yield `item_patterns_of`; without names of items, those that are alike are joined."""
-    if len(grid.item):
-        yield from item_patterns_of(grid, groups)
-        return
-    for name, own in groups.items():
-        for pair in own.attribute.pairs:
-            yield (name, *pair), own.grid, own.pair(pair)
-    copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
-    parts: list[tuple[Grid, IntArray]] = []
-    for block in grid.blocks(_BLOCK):
-        rows, cells = _pooled_patterns(block, groups_of(block), copies, number)
-        if len(cells):
-            parts.append(_joined_patterns(rows, cells))
-    if parts:
-        names = ("unit", "key", "answers", "many", "numbers", "cluster")
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(rows, name) for rows, _ in parts]) for name in names
-        }
-        cells = np.concatenate([own for _, own in parts])
-        yield (POOLED, *POOLED_GROUPS), *_joined_patterns(replace(parts[0][0], **columns), cells)
-
-
 def _joined_patterns(rows: Grid, cells: IntArray) -> tuple[Grid, IntArray]:
     """Join the rows of an answer set with the same patterns."""
     places = np.arange(len(cells))
@@ -395,21 +370,35 @@ def _pairs_asked(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
 
 
 def item_patterns_of(
-    grid: Grid, groups: Mapping[str, GroupAnswers] | None = None
+    grid: Grid, groups: Mapping[str, GroupAnswers]
 ) -> Iterator[tuple[tuple[str, str, str], Grid, IntArray]]:
     """Yield each pair, (attribute, group_a, group_b), with its rows and their outcome patterns.
 
     The declared pairs come first. The pooled ones add up the patterns of all demographic pairs of
-    an item, except crossed ones, for the answer sets that were asked several pairs.
+    an item, except crossed ones, for the answer sets that were asked several pairs. Without names
+    of items, rows that are alike are joined.
     """
-    groups = groups_of(grid) if groups is None else groups
     for name, own in groups.items():
         for pair in own.attribute.pairs:
             yield (name, *pair), own.grid, own.pair(pair)
     copies, number = _pooled_copies(grid, groups), _pairs_asked(grid, groups)
-    rows, cells = _pooled_patterns(grid, groups, copies, number)
-    if len(cells):
-        yield (POOLED, *POOLED_GROUPS), rows, cells
+    if len(grid.item):
+        rows, cells = _pooled_patterns(grid, groups, copies, number)
+        if len(cells):
+            yield (POOLED, *POOLED_GROUPS), rows, cells
+        return
+    parts: list[tuple[Grid, IntArray]] = []
+    for block in grid.blocks(_BLOCK):
+        rows, cells = _pooled_patterns(block, groups_of(block), copies, number)
+        if len(cells):
+            parts.append(_joined_patterns(rows, cells))
+    if parts:
+        names = ("unit", "key", "answers", "many", "numbers", "cluster")
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(rows, name) for rows, _ in parts]) for name in names
+        }
+        cells = np.concatenate([own for _, own in parts])
+        yield (POOLED, *POOLED_GROUPS), *_joined_patterns(replace(parts[0][0], **columns), cells)
 
 
 def _pooled_patterns(
