@@ -162,13 +162,12 @@ def analyze(
     0      race     0.149   0.122    0.177  disparity
     1       sex     0.109   0.083    0.136  disparity
     """
-    alpha = check_level(alpha)
+    # Equivalence uses the 1 − 2 alpha interval.
+    alpha = check_alpha(alpha, below=0.5)
     check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))
     check_resampling(n_resamples, rng)
-    if missing is not None and missing not in MISSING_POLICIES:
-        raise ValueError(
-            f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
-        )
+    if missing is not None:
+        check_choice("missing", missing, MISSING_POLICIES)
     if margin is not None:
         margin = check_number("margin", margin, low=0, example="0.02 for 2 percentage points")
     opened = open_answers(answers, benchmarks)
@@ -199,14 +198,6 @@ def rows_with(estimates: pd.DataFrame, column: str, values: Collection[str] | No
             f"{column}s={unknown[0]!r} is not in the estimates; use {', '.join(known)}"
         )
     return estimates[estimates[column].isin(values)].reset_index(drop=True)
-
-
-def check_level(alpha: float) -> float:
-    """Return the level of verdicts; equivalence needs one below 0.5."""
-    alpha = check_alpha(alpha)
-    if alpha >= 0.5:
-        raise ValueError(f"alpha={alpha!r} must be below 0.5: equivalence needs 1 - 2 alpha")
-    return alpha
 
 
 def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:

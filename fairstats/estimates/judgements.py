@@ -264,7 +264,7 @@ class Judgements:
         return self._both(lambda one: one.p_range(test))
 
     def p_range_adjusted(
-        self, test: McNemarMethod = "midp", adjust: AdjustMethod = "holm"
+        self, adjust: AdjustMethod, test: McNemarMethod = "midp"
     ) -> tuple[FloatArray, FloatArray]:
         """Return `p_range`, adjusted over families; a pair in no family keeps its p-values."""
         found = []
@@ -275,12 +275,12 @@ class Judgements:
 
     @cached_property
     def _published_range(self) -> tuple[FloatArray, FloatArray]:
-        return self.p_range_adjusted(adjust="holm" if self.adjust == "max_t" else self.adjust)
+        return self.p_range_adjusted("holm" if self.adjust == "max_t" else self.adjust)
 
     @cached_property
     def guessing(self) -> Texts:
         """Return why the model of each pair counts as guessing; empty if it does not."""
-        return self._each(lambda part: guessing_of(part.outcomes)[part.outcomes.unit])
+        return self._each(lambda part: part.outcomes.once(why_uninformative)[part.outcomes.unit])
 
     @cached_property
     def cautions(self) -> Texts:
@@ -478,11 +478,6 @@ def families(outcomes: Outcomes) -> Texts:
         end = None if untested else ", pooled" * (attribute == POOLED)
         found.append(None if end is None else boards[unit] + end)
     return np.array(found, dtype=object)
-
-
-def guessing_of(outcomes: Outcomes) -> Texts:
-    """Return why the model of each answer set counts as guessing; empty if it does not."""
-    return outcomes.once(why_uninformative)
 
 
 def _obstacles(outcomes: Outcomes) -> Texts:

@@ -21,7 +21,7 @@ from fairstats.benchmarks.declaration import (
 )
 from fairstats.counts.outcomes import Outcomes, outcomes_of, texts_asked
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
-from fairstats.estimates.analyze import check_level, estimates_of, rows_with
+from fairstats.estimates.analyze import estimates_of, rows_with
 from fairstats.estimates.judgements import Judgements, judge
 from fairstats.inference._checks import check_alpha, check_choice, check_margin
 from fairstats.inference.differences import DifferenceMethod, difference_interval
@@ -181,7 +181,7 @@ def specification_curve(
         adjusted = {
             (name, method): (
                 judged.adjusted(p_values[name], method),
-                judged.p_range_adjusted(name, method)[1],
+                judged.p_range_adjusted(method, name)[1],
             )
             for name, method in product(tests, adjustments)
         }
@@ -403,7 +403,7 @@ def _tests(judged: Judgements) -> Iterator[Columns]:
     for test in TESTS:
         p_values = judged.p_values(test)
         p_adjusted = judged.adjusted(p_values, "holm")
-        highest = judged.p_range_adjusted(test, "holm")[1]
+        highest = judged.p_range_adjusted("holm", test)[1]
         verdicts = judged.verdicts(p_adjusted=p_adjusted, p_highest=highest)
         found: Columns = {"p_value": p_values, "p_adjusted": p_adjusted}
         found["verdict"] = _known(judged, verdicts)
@@ -587,7 +587,7 @@ def smallest_margins(
     """
     if missing is not None:
         check_choice("missing", missing, get_args(CountingPolicy))
-    alpha = check_level(alpha)
+    alpha = check_alpha(alpha, below=0.5)
     judged = judge(outcomes_of(open_answers(answers, benchmarks)).values(), missing, alpha)
     counts = ~judged.bounds
     if not counts.any():
@@ -657,13 +657,14 @@ def compare_policies(
     >>> table.loc["accuracy_b", shown].tolist()
     [nan, 0.0, 0.0, 1.0]
     """
+    alpha = check_alpha(alpha, below=0.5)
     opened = open_answers(answers, benchmarks)
     counted = outcomes_of(opened).values()
     keys, counts = [*PAIR_COLUMNS, "metric"], ["n_missing_a", "n_missing_b"]
     shown = ("estimate", "ci_low", "ci_high", "n")
     tables = {}
     for policy in MISSING_POLICIES:
-        estimates = estimates_of(opened, judge(counted, policy, check_level(alpha)))
+        estimates = estimates_of(opened, judge(counted, policy, alpha))
         without = ("odds_ratio", "accuracy_difference_simultaneous")
         there = estimates["test"].isna() & ~estimates["metric"].isin(without)
         tables[policy] = estimates[there]

@@ -386,7 +386,7 @@ def test_alpha_that_leaves_no_interval_for_equivalence_is_refused(alpha, answers
 
 
 def test_unknown_policy_is_refused_with_the_known_ones(answers_of):
-    with pytest.raises(ValueError, match=r"'ignore'.*available, complete, incorrect, bounds"):
+    with pytest.raises(ValueError, match=r"'ignore'.*available, complete, incorrect or bounds"):
         analyze(answers_of(["AB"]), "ignore")
 
 
