@@ -17,9 +17,9 @@ _NEEDED = ("item_id", "group")
 def complete_answers(
     table: pd.DataFrame,
     *,
-    benchmark: str | None = None,
-    attribute: str = "group",
-    source: str = "<frame>",
+    benchmark: str | None,
+    attribute: str,
+    source: str,
 ) -> pd.DataFrame:
     """Return a table with the columns of the answers table that do not describe the benchmark.
 

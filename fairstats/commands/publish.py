@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.formatting import quoted
+from fairstats._lib.formatting import counted, quoted
 from fairstats._lib.problems import input_error, printable
 from fairstats._lib.processes import Watch
 from fairstats.answers import MEMORY_LIMIT, PublishingEngine
@@ -144,7 +144,10 @@ def publish(
             memory_limit=memory_limit,
             watch=watch,
         )
-    _print_published(published)
+    if not published.new:
+        typer.echo(f"{published.path} is already published with the same content")
+    typer.echo(f"site: {published.index}")
+    typer.echo(f"PDF:  {published.pdf}")
     _print_content(published)
 
 
@@ -269,7 +272,7 @@ def demo(
     typer.echo("Publishing these answers ...")
     publish_next(shown, name="demo", out=out, retrievals=retrieved, renderer=renderer)
     what, name = ("released answers", "fairmedqa") if answers is None else ("answers", None)
-    typer.echo(f"Publishing the {what} of {models} model{'' if models == 1 else 's'} ...")
+    typer.echo(f"Publishing the {what} of {counted(models, 'model')} ...")
     published = publish_next(board, name=name, out=out, renderer=renderer)
     typer.echo(f"\nOpen {published.index} in a browser (leaderboard as PDF: {published.pdf}).")
     typer.echo("Commands to try next:")
@@ -292,8 +295,7 @@ def _print_content(published: Any) -> None:
 
     release = Release(published.path)
     for name, rows in release.estimates.groupby("benchmark"):
-        models = rows["model"].nunique()
-        typer.echo(f"{name}: {models} model{'' if models == 1 else 's'}")
+        typer.echo(f"{name}: {counted(rows['model'].nunique(), 'model')}")
     retrieved = set(release.retrievals["benchmark"])
     for entry in release.manifest["answers"]:
         asked = read_strategy(entry["strategy"]).retriever
@@ -303,13 +305,6 @@ def _print_content(published: Any) -> None:
     listed = [page for page in PAGES if page.in_navigation]
     if without := [page.text for page in listed if not page.has_content(release)]:
         typer.echo(f"pages left out (no content in this release): {', '.join(without)}")
-
-
-def _print_published(published: Any) -> None:
-    if not published.new:
-        typer.echo(f"{published.path} is already published with the same content")
-    typer.echo(f"site: {published.index}")
-    typer.echo(f"PDF:  {published.pdf}")
 
 
 @commands.command(name="export")

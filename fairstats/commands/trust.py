@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.formatting import listed
+from fairstats._lib.formatting import counted, listed
 from fairstats._lib.problems import InputError, Problem, input_error, printable, refuse
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.commands._options import Benchmarks, EngineName, MemoryLimit, Paths, load_given
@@ -138,10 +138,9 @@ def _print_verified(results: list[Verification], *, attesting: bool = False) -> 
         if found.problems:
             print_problems(found.problems, err=False)
         else:
-            files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
             rows = [f"{name} ({count:,})" for name, count in found.rows.items() if count]
             tables = f", and the rows of {listed(rows)}" if rows else ""
-            typer.echo(printable(f"{found.path}: verified {files}{tables}"))
+            typer.echo(printable(f"{found.path}: verified {counted(found.files, 'file')}{tables}"))
         for note in found.notes:
             typer.echo(printable(f"{found.path}: {note}"))
     if any(found.problems for found in results):

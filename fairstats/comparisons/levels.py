@@ -451,7 +451,7 @@ def scored_items(
     match: str | Sequence[str],
     levels: Iterable[Any] | None,
     limits: tuple[float, float] | None,
-    cluster: str | None = None,
+    cluster: str | None,
 ) -> ScoredItems:
     """Read a table of scores; parameters and errors as `fairstats.compare_levels`."""
     import narwhals as nw

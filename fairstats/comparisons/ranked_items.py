@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.formatting import counted
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.comparisons.item_tallies import (
@@ -293,8 +294,8 @@ def _note(samples: npt.NDArray[np.int32], used: int) -> str:
     notes = []
     if lacking := int((samples == 0).sum()):
         notes.append(
-            f"{lacking:,} item{'s' if lacking > 1 else ''} that other models answered "
-            f"count{'' if lacking > 1 else 's'} as not answered"
+            f"{counted(lacking, 'item')} that other models answered "
+            f"count{'s' * (lacking == 1)} as not answered"
         )
     if samples.max() > used:
         notes.append(

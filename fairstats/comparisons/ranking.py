@@ -15,7 +15,6 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.answers.strategies import VOTED, votes_among
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
-from fairstats.benchmarks.kinds import Kind
 from fairstats.comparisons.item_tallies import (
     TALLIES,
     by_unit,
@@ -270,7 +269,8 @@ def rank_boards(
     for _, outcomes in sorted(outcomes_of(opened).items()):
         kind = outcomes.benchmark.kind
         figure = kind.disparity if metric is None else metric
-        check_choice("metric", figure, rank_metrics(kind))
+        ranked_by = [name for name in reversed(figures_of(kind)) if name in DIRECTION]
+        check_choice("metric", figure, ranked_by)
         policy: MissingPolicy = missing or outcomes.benchmark.missing
         if policy == "bounds":
             raise ValueError(
@@ -287,11 +287,6 @@ def rank_boards(
         pd.concat([one.ranks for one in boards], ignore_index=True)[list(RANK_COLUMNS)],
         _joined([one.differences for one in boards]),
     )
-
-
-def rank_metrics(kind: Kind) -> list[str]:
-    """Return the metrics by which models can be ranked."""
-    return [name for name in reversed(figures_of(kind)) if name in DIRECTION]
 
 
 def _ranked(

@@ -189,8 +189,7 @@ class Check:
         """Return the metric's name in a line."""
         kind = self.benchmark.kind
         if self.judged:
-            name = "AD" if kind is CHOICE else f"absolute {METRICS[kind.difference].label.lower()}"
-            return name
+            return "AD" if kind is CHOICE else f"absolute {METRICS[kind.difference].label.lower()}"
         label = uncapital(METRICS[self.metric].label)
         label = label.format(a=a or "group a", b=b or "group b")
         return f"absolute {label}" if self.is_absolute else label

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
-from fairstats._lib.formatting import escape_comment
+from fairstats._lib.formatting import counted, escape_comment
 from fairstats._lib.model_names import models_of_snapshots
 from fairstats._lib.problems import first_of
 from fairstats._lib.table_text import table_csv, table_json, write_text
@@ -374,7 +374,7 @@ def count_flags(table: pd.DataFrame) -> str:
     flags = [set(rows["flag"]) for _, rows in table.groupby(_SET)]
     block = sum("block" in one for one in flags)
     look = sum("look" in one and "block" not in one for one in flags)
-    sets = f"{len(flags)} answer set{'s' * (len(flags) != 1)}"
+    sets = counted(len(flags), "answer set")
     missing = table[table["flag"] == "not_checked"]
     text = f"{sets}: {block} block, {look} look, {len(flags) - block - look} ok"
     if missing.empty:
