@@ -176,15 +176,15 @@ def test_more_models_than_cases_of_one_expression(engine, of_many_models, in_eng
 def test_every_repeated_answer_is_refused(engine, samples, wide, in_engine):
     answers = drawn(wide, samples, seed=3).assign(answer="A")
     draw = np.random.default_rng(5)
-    for attribute, group in draw.permutation(wide.variants)[:4]:
+    letters = (wide.options[0], wide.options[-1], None)
+    for (attribute, group), letter in zip(draw.permutation(wide.variants), letters, strict=False):
         own = answers[(answers["attribute"] == attribute) & (answers["group"] == group)]
         row = own.iloc[[0]]
-        for letter in (wide.options[0], wide.options[-1], None):
-            again = row.assign(answer=pd.Series([letter], index=row.index, dtype="str"))
-            twice = pd.concat([answers, again], ignore_index=True)
-            said = f"1 items have the same answer more than once .*{attribute}"
-            with pytest.raises(InputError, match=said):
-                grid(in_engine(twice, engine), benchmarks=[wide])
+        again = row.assign(answer=pd.Series([letter], index=row.index, dtype="str"))
+        twice = pd.concat([answers, again], ignore_index=True)
+        said = f"1 items have the same answer more than once .*{attribute}"
+        with pytest.raises(InputError, match=said):
+            grid(in_engine(twice, engine), benchmarks=[wide])
 
 
 def test_rows_of_one_answer_set_are_its_grid(demo):

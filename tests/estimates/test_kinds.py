@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairstats import analyze
@@ -615,6 +615,7 @@ def test_any_answers_give_valid_estimates(kind, declare):
     benchmark = declare(kind)
     texts = st.lists(st.text(SIGNS[kind] + "-.", min_size=2, max_size=2), min_size=1, max_size=7)
 
+    @settings(max_examples=8)
     @given(items=texts, policy=st.sampled_from(["available", "complete", "incorrect", "bounds"]))
     def check(items: list[str], policy: str) -> None:
         answers = answers_to(benchmark, items)

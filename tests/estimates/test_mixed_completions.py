@@ -73,7 +73,7 @@ def drawn(kind: str, draw: np.random.Generator) -> tuple[list[int], list[str]]:
 @pytest.mark.parametrize(("kind", "room"), [("decision", 0.1), ("level", 0.0), ("score", 0.0)])
 def test_limits_and_p_values_cover_all_completions(kind, room, judged):
     draw = np.random.default_rng(4)
-    for _ in range(8):
+    for _ in range(4):
         clusters, texts = drawn(kind, draw)
         own = judged(kind, clusters, [texts])
         every = judged(kind, clusters, completions(texts, ENDS[kind]))

@@ -436,22 +436,20 @@ def test_released_sets_are_distinguished(pairs):
 def test_a_released_set_under_the_other_versions_name_has_no_rank(released):
     plain = released[released["strategy"] == "plain"]
 
-    def unlike(answers):
-        ranks = rank_models(answers).set_index("model")
-        return set(
-            ranks.index[ranks["method_note"].str.startswith("its answers change on different")]
-        )
+    def unlike(ranks):
+        note = ranks["method_note"]
+        return set(ranks.index[note.str.startswith("its answers change on different")])
 
-    assert unlike(plain) == set()
+    assert unlike(rank_models(plain).set_index("model")) == set()
     lost = []
     for version, own in plain.groupby("benchmark_version"):
         others = plain[plain["benchmark_version"] != version]
         for _, moved in others.groupby("model"):
             moved = moved.assign(benchmark_version=version, model="moved")
-            both = pd.concat([own, moved])
-            assert unlike(both) <= {"moved"}
+            ranks = rank_models(pd.concat([own, moved])).set_index("model")
+            assert unlike(ranks) <= {"moved"}
             # One of them selected these items, as its snapshot shows.
-            lost.append(rank_models(both).set_index("model").loc["moved", "rank"] is pd.NA)
+            lost.append(ranks.loc["moved", "rank"] is pd.NA)
     assert lost == [True] * 10
 
 

@@ -18,6 +18,7 @@ from fairstats.estimates.specifications import (
     CHOICES,
     SHARE_COLUMNS,
     SPECIFICATION_COLUMNS,
+    compare_policies,
     sensitivity_of,
     specification_curve,
     specification_shares,
@@ -304,3 +305,17 @@ def test_model_has_a_disparity_if_any_pair_has_one_and_is_equivalent_if_all_are(
 def test_shares_of_another_table_are_refused(curve):
     with pytest.raises(ValueError, match="no column 'interval'; give the table of spec"):
         specification_shares(curve.drop(columns="interval"))
+
+
+# The four policies side by side
+
+
+def test_missing_answer_affects_each_policy_differently(answers_of):
+    table = compare_policies(answers_of(["AA"] * 6 + ["A-"] * 2 + ["AB"] * 2)).set_index("metric")
+    row = table.loc["accuracy_b"]
+    assert row["estimate_available"] == row["estimate_complete"] == pytest.approx(6 / 8)
+    assert row["estimate_incorrect"] == pytest.approx(6 / 10)
+    assert (row["lowest"], row["highest"]) == pytest.approx((6 / 10, 8 / 10))
+    assert (row["n_missing_a"], row["n_missing_b"]) == (0, 2)
+    assert (row["n_available"], row["n_incorrect"]) == (8, 10)
+    assert table.loc["cfr", "highest"] == pytest.approx(8 / 10)

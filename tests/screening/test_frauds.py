@@ -67,7 +67,7 @@ def test_fraud_of_released_set_is_flagged_by_its_check(name, released):
 @pytest.mark.parametrize("renamed", [False, True])
 def test_set_whose_unexpected_answers_were_replaced_is_asked_about(by_check, renamed):
     answers, asked = example_answers().query("strategy == 'plain'"), 0
-    for number, model in enumerate(["Claude-4-Sonnet", "GPT-4o", "GPT-5-Mini", "Qwen-3"]):
+    for number, model in enumerate(["Claude-4-Sonnet", "Qwen-3"]):
         own = answers[answers["model"] == model].reset_index(drop=True)
         against = answers[answers["model"] != model]
         make, rng = usual_answers(1, renamed=renamed), np.random.default_rng(number)
@@ -76,7 +76,7 @@ def test_set_whose_unexpected_answers_were_replaced_is_asked_about(by_check, ren
         flagged = rows.index[rows["flag"] == "look"]
         assert renamed or set(flagged) <= {"minority_answers"}
         asked += len(flagged) > 0
-    assert asked == 4
+    assert asked == 2
 
 
 def test_note_of_shared_answers_names_other_explanations_and_what_to_do(honest, synthetic):
@@ -189,11 +189,12 @@ def test_copies_among_the_screened_sets_do_not_hide_each_other(honest, synthetic
 
 
 def test_copy_among_many_sets_is_found_as_by_comparing_all(synthetic, by_check, monkeypatch):
-    sets = honest_panel(synthetic, 25, rng=np.random.default_rng(11))
-    own = [sets[0].assign(strategy=f"prompt-{number}") for number in range(22)]
-    whole = copied_items(0.5)(sets[1], sets[9], synthetic, np.random.default_rng(12))
+    monkeypatch.setattr(copied_answers, "MOST_COMPARED", 4)
+    sets = honest_panel(synthetic, 9, rng=np.random.default_rng(11))
+    own = [sets[0].assign(strategy=f"prompt-{number}") for number in range(6)]
+    whole = copied_items(0.5)(sets[1], sets[7], synthetic, np.random.default_rng(12))
     answers = pd.concat([*own, whole, *sets[2:]], ignore_index=True)
-    name, source = whole["model"].iloc[0], sets[9]["model"].iloc[0]
+    name, source = whole["model"].iloc[0], sets[7]["model"].iloc[0]
 
     def rows():
         table = screen(answers, benchmarks=[synthetic]).to_frame()

@@ -176,7 +176,7 @@ def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     part = honest[0].iloc[:-100]
     rows = by_check(screen(part, whole, benchmarks=[synthetic]), "Model-A")
     assert rows.loc["missing_rows", "flag"] == "look"
-    assert rows.loc["missing_rows", "note"].startswith("100 of 6,400 variants")
+    assert rows.loc["missing_rows", "note"].startswith("100 of 6,400 asked variants")
     rows = by_check(screen(honest[0], whole, benchmarks=[synthetic]), "Model-A")
     assert rows.loc["resubmitted", "flag"] == "ok"
     other = random_letters(honest[0], honest[1], synthetic, np.random.default_rng(1))
