@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, Problem, input_error, refuse
+from fairstats._lib.problems import InputError, Problem, input_error, parameter, refuse
 from fairstats.commands._options import Alpha
 from fairstats.commands._shared import Output, print_table, says_what_is_wrong
 
@@ -137,12 +137,12 @@ def _check_options(
 ) -> None:
     """Refuse options that are missing, of another test, or out of range."""
     problems = [
-        Problem(_option(name), f"is missing for --test {test}", "see `fairstats plan --help`")
+        Problem(parameter(name), f"is missing for --test {test}", "see `fairstats plan --help`")
         for name in _OPTIONS[test]
         if name not in there
     ]
     problems += [
-        Problem(_option(name), f"is not used by --test {test}", "remove it")
+        Problem(parameter(name), f"is not used by --test {test}", "remove it")
         for name in there
         if name not in (*_OPTIONS[test], *_OPTIONAL.get(test, ()))
     ]
@@ -153,10 +153,6 @@ def _check_options(
     if plot is not None and plot.suffix != ".svg":
         problems.append(Problem(str(plot), "is not a .svg file", "end the name with .svg"))
     refuse(problems)
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _planned(
@@ -213,7 +209,7 @@ def _planned_means(
 def _cells(there: dict[str, float], prefix: str = "") -> tuple[float, float]:
     """Return p10 and p01."""
     psi, difference = there[f"{prefix}discordant"], there[f"{prefix}difference"]
-    option = _option(f"{prefix}discordant")
+    option = parameter(f"{prefix}discordant")
     if not 0 <= psi <= 1:
         raise input_error(option, f"{psi:g} is not a share", "give e.g. 0.12")
     if abs(difference) > psi:
