@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.formatting import level, listed, quoted
@@ -256,15 +257,16 @@ def _of_benchmark(
         margin = np.full(len(outcomes), check.limit) if check.judged else judged.margin
         published = replace(judged, margin=margin).published
         figures = _figures(check, judged, opened, counting)
-        of_pairs = not isinstance(METRICS.get(check.metric), GroupsMetric)
+        of_groups = isinstance(METRICS.get(check.metric), GroupsMetric)
         for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
             for one in wanted:
-                for pair in one.pairs if of_pairs else ((None, None),):
+                known = any((unit, one.name, *pair) in figures for pair in one.pairs)
+                whole = of_groups and ((unit, one.name, None, None) in figures or not known)
+                for pair in ((None, None),) if whole else one.pairs:
                     own = {"attribute": one.name, "group_a": pair[0], "group_b": pair[1]}
                     row = keys_of_unit | own | {"check": check.name, "limit": check.limit}
-                    parts = [places.get((unit, one.name, *pair))]
-                    if not of_pairs:
-                        parts = [places.get((unit, one.name, *each)) for each in one.pairs]
+                    rests_on = one.pairs if whole else (pair,)
+                    parts = [places.get((unit, one.name, *each)) for each in rests_on]
                     row |= figures.get((unit, one.name, *pair), _UNKNOWN)
                     result, reason = _result(
                         check, row, parts, str(ineligible[unit]), published, judged
@@ -454,7 +456,8 @@ def _published(
     if table.empty:
         raise InputError([_no_figure(check, METRICS[check.metric].kinds)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
-    units, ends = judged.parts[0].units, METRICS[check.metric].ends
+    metric = METRICS[check.metric]
+    units, ends = judged.parts[0].units, metric.ends
     keys, least, is_open = [], [], []
     for row in table.to_dict("records"):
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
@@ -465,7 +468,10 @@ def _published(
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
         keys.append((unit, row["attribute"], pair[0], pair[1]))
         least.append(units[here].min(initial=np.inf))
-        is_open.append(judged.completions.is_open[here].any())
+        if isinstance(metric, GroupsMetric):
+            is_open.append(_lacks_answers(outcomes, metric, row["attribute"])[unit])
+        else:
+            is_open.append(judged.completions.is_open[here].any())
     estimate, low, high = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64).T
     inner = with_room(estimate, low, high, units=least, ends=ends, alpha=2 * judged.alpha)
     outer = np.where(is_open, np.nan, inner[0]), np.where(is_open, np.nan, inner[1])
@@ -473,6 +479,21 @@ def _published(
     columns = _columns(check, estimate, (low, high), inner, outer)
     rows = pd.DataFrame(columns | {"has_room": has_room})
     return dict(zip(keys, rows.to_dict("records"), strict=True))
+
+
+def _lacks_answers(
+    outcomes: Outcomes, metric: GroupsMetric, attribute: str
+) -> npt.NDArray[np.bool_]:
+    """Return which answer sets lack an answer that a figure of a whole attribute needs."""
+    whole = outcomes.with_unasked
+    controls = [one.name for one in outcomes.benchmark.controls] * (metric.besides == "controls")
+    found = np.zeros(len(outcomes.grid.units), dtype=bool)
+    for own in (whole.groups[name] for name in (attribute, *controls) if name in whole.groups):
+        lacking = own.missing.any(axis=1)
+        if metric.besides == "neutralized":
+            lacking |= own.neutral[:, 2] > 0
+        np.logical_or.at(found, own.grid.unit, lacking)
+    return found
 
 
 def _no_figure(check: Check, kinds: Collection[str]) -> Problem:

@@ -189,6 +189,7 @@ BEYOND_CONTROL = GroupsMetric(
     order=235,
     ideal=0,
     kinds=ANY,
+    besides="controls",
     applies=lambda groups: bool(groups.controls and groups.attribute.pairs),
     compute=_rows,
 )

@@ -36,6 +36,7 @@ EO = GroupsMetric(
     lowest=0,
     highest=1,
     ideal=0,
+    besides="neutralized",
     applies=lambda groups: BASELINE in groups.benchmark.attributes,
     compute=_rows,
     bounds=lambda groups: range_bounds(groups, answerable=True),

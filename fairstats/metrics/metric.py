@@ -555,11 +555,14 @@ class GroupsMetric(Metric):
     bounds : callable, optional
         Returns the lowest and the highest value over all fill-ins of missing answers, per answer
         set.
+    besides : {"", "neutralized", "controls"}
+        The answers that it needs besides those for the attribute's groups.
     """
 
     applies: Callable[[Groups], bool]
     compute: Callable[[Groups], Columns]
     bounds: Callable[[Groups], Range] | None = None
+    besides: Literal["", "neutralized", "controls"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

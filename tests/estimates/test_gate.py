@@ -443,3 +443,15 @@ def test_snapshot_of_a_model_that_selected_the_items_is_no_pass(fair, benchmark)
     table = gate(fair.assign(snapshot="chooser-1-2026-01-31"), LIMITS, benchmarks=[changed])
     assert results(table) == ["cannot tell"]
     assert set(table["reason"]) == {"model took part in selecting the items"}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_eo_does_not_pass_without_a_neutralized_answer(kept, check, fair):
+    """Items whose neutralized answer is missing are left out of EO, with any gap on them."""
+    limits = Limits(largest={"eo": 0.05})
+    assert results(check(fair, limits)) == ["pass"]
+    lost = (fair["group"] == "neutralized") & (fair["item_id"] == "item-1")
+    answers = fair.assign(
+        answer=fair["answer"].mask(lost, None), status=fair["status"].mask(lost, "unparsed")
+    )
+    assert results(check(answers if kept else fair[~lost], limits)) == ["cannot tell"]

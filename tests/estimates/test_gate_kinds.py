@@ -277,3 +277,42 @@ def test_a_layer_of_crossed_groups_that_was_not_asked_is_missing(kind, benchmark
         assert table["result"].tolist() == [result]
     verdicts = analyze(men, benchmarks=[benchmark]).query("attribute == 'race'")["verdict"].dropna()
     assert set(verdicts) == {"inconclusive"}
+
+
+THREE_GROUPS = ONE_PAIR.replace('black = "Black"', 'black = "Black", asian = "Asian"')
+PLACEBO = """
+
+[attributes.placebo]
+label = "Placebo"
+control = true
+groups = { car = "Car", none = "None" }
+pairs = [["car", "none"]]"""
+
+
+@pytest.mark.parametrize(
+    ("metric", "attributes", "variant"),
+    [
+        ("demographic_parity", THREE_GROUPS, ("race", "asian")),
+        ("selection_difference_simultaneous", THREE_GROUPS, ("race", "asian")),
+        ("beyond_control", ONE_PAIR + PLACEBO, ("placebo", "none")),
+    ],
+)
+def test_missing_answers_that_a_figure_needs_do_not_pass(
+    metric, attributes, variant, benchmark_file
+):
+    """The answers of the compared pair are all there."""
+    items = tuple(f"item-{i}" for i in range(ITEMS))
+    benchmark = replace(declared(benchmark_file, "decision", race=attributes), listed=items)
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    texts = [SIGNS["decision"][i % 3] * len(variants) for i in range(ITEMS)]
+    answers = answers_to(benchmark, texts, variants=variants)
+    limits = Limits(largest={metric: 0.1})
+    (row,) = checked(benchmark, answers, limits).to_dict("records")
+    assert (row["result"], row["estimate"]) == ("pass", 0)
+    at = (answers["attribute"] == variant[0]) & (answers["group"] == variant[1])
+    lost = answers.assign(
+        status=answers["status"].mask(at & (answers["item_id"] == "item-1"), "unparsed")
+    )
+    lost["answer"] = lost["answer"].where(lost["status"] == "ok", None)
+    for fewer in (lost, answers[~at | (answers["item_id"] != "item-1")]):
+        assert set(checked(benchmark, fewer, limits)["result"]) == {"cannot tell"}
