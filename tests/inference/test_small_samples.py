@@ -59,7 +59,7 @@ def test_models_with_unequal_numbers_of_samples_hold_their_level():
 def test_changes_beyond_controls_hold_their_level():
     rows = pd.DataFrame(SMALL["controls"])
     assert rows["rejected"].max() < 0.065
-    assert rows["coverage"].min() >= 0.95
+    assert rows["coverage"].min() >= 0.945
 
 
 def test_several_samples_cover_unless_a_rate_is_near_1():
