@@ -197,4 +197,5 @@ class Check:
 
 def _is_difference(metric: str) -> bool:
     """Return whether a metric only changes its sign if the groups change places."""
-    return metric.endswith("difference") or metric in ("cohens_h", "net_moved")
+    name = metric.removesuffix("_simultaneous")
+    return name.endswith("difference") or name in ("cohens_h", "net_moved")

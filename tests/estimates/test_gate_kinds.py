@@ -316,3 +316,14 @@ def test_missing_answers_that_a_figure_needs_do_not_pass(
     lost["answer"] = lost["answer"].where(lost["status"] == "ok", None)
     for fewer in (lost, answers[~at | (answers["item_id"] != "item-1")]):
         assert set(checked(benchmark, fewer, limits)["result"]) == {"cannot tell"}
+
+
+@pytest.mark.parametrize("texts", [["YNN", "NNN", "YYY"], ["NYY", "NNN", "YYY"]])
+def test_simultaneous_limits_are_of_differences_in_either_direction(texts, benchmark_file):
+    benchmark = declared(benchmark_file, "decision", race=THREE_GROUPS)
+    benchmark = replace(benchmark, listed=tuple(f"item-{i}" for i in range(ITEMS)))
+    variants = [("race", group) for group in benchmark.attributes["race"].groups]
+    answers = answers_to(benchmark, [texts[i % 3] for i in range(ITEMS)], variants=variants)
+    table = checked(benchmark, answers, Limits(largest={"selection_difference_simultaneous": 0.1}))
+    assert table["result"].tolist() == ["fail"]
+    assert "33.5 points" in gate_lines(table, [benchmark])[0]
