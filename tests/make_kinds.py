@@ -24,6 +24,13 @@ ONE_PAIR = """[attributes.race]
 label = "Race"
 groups = { white = "White", black = "Black" }
 pairs = [["white", "black"]]"""
+#: A control with one pair.
+PLACEBO = """[attributes.placebo]
+label = "Placebo"
+control = true
+groups = { car = "Car", none = "None" }
+pairs = [["car", "none"]]"""
+CONTROLLED = f"{ONE_PAIR}\n\n{PLACEBO}"
 
 
 def declared(benchmark_file: Callable[..., Path], kind: str, **replaced: str) -> Benchmark:

@@ -37,6 +37,13 @@ from tests.drawn_ratings import drawn_ratings
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+def python_of(page: str, words: str) -> str:
+    """Return the one block of Python of a page that has these words."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if words in c)
+    return code
+
+
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
@@ -83,8 +90,7 @@ def test_the_benchmark_of_the_documents_can_be_loaded(tmp_path):
 def test_the_python_of_the_page_on_ratings_runs(tmp_path, monkeypatch):
     write_ratings(drawn_ratings(), tmp_path / "ratings" / "a.ratings.parquet")
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / "ratings.md").read_text(encoding="utf-8")
-    code = next(c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "krippendorff" in c)
+    code = python_of("ratings.md", "krippendorff")
     names = {"fairstats": fairstats}
     exec(code, names)
     assert set(names["table"].columns) == {"p0", "p1", "p2", "p3", "h0", "h1", "h2"}
@@ -93,8 +99,7 @@ def test_the_python_of_the_page_on_ratings_runs(tmp_path, monkeypatch):
 def test_ratings_can_be_given_to_other_libraries(tmp_path, monkeypatch):
     write_ratings(drawn_ratings(), tmp_path / "ratings" / "a.ratings.parquet")
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / "ratings.md").read_text(encoding="utf-8")
-    code = next(c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "crowdkit" in c)
+    code = python_of("ratings.md", "crowdkit")
     names = {"fairstats": fairstats}
     exec(code, names)
     assert list(names["labels"].columns) == ["task", "worker", "label"]
@@ -123,8 +128,7 @@ def test_the_python_of_the_page_on_scores_runs(capsys):
 
 
 def test_the_python_on_judges_runs():
-    text = (DOCS / "ratings.md").read_text(encoding="utf-8")
-    code = next(c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "ppi_mean" in c)
+    code = python_of("ratings.md", "ppi_mean")
     names = {"fairstats": fairstats}
     exec(code, names)
     assert names["found"].n_people == 12
@@ -155,8 +159,7 @@ def test_the_python_of_the_page_on_items_and_models_runs():
 
 def test_the_python_of_the_page_on_statistics_recomputes_limits_over_clusters(benchmark_file):
     """Limits of `analyze` follow from the printed formulas; Tango's are the roots of its score."""
-    text = (DOCS / "statistics.md").read_text(encoding="utf-8")
-    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "def with_room" in c)
+    code = python_of("statistics.md", "def with_room")
     names: dict[str, Any] = {"fairstats": fairstats}
     exec(code, names)
     assert -1 < names["low"] < names["values"].mean() < names["high"] < 1
@@ -213,8 +216,7 @@ def test_the_python_of_the_page_on_statistics_recomputes_limits_over_clusters(be
 @pytest.mark.parametrize("cluster", [False, True])
 def test_the_python_of_the_page_on_statistics_recomputes_limits_of_samples(benchmark_file, cluster):
     """Limits of CFR and of the difference with three samples, with the room that Methods states."""
-    text = (DOCS / "statistics.md").read_text(encoding="utf-8")
-    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "def with_room" in c)
+    code = python_of("statistics.md", "def with_room")
     names: dict[str, Any] = {}
     exec(code, names)
     rng = np.random.default_rng(6)
@@ -293,8 +295,7 @@ def test_the_links_between_documents_lead_somewhere():
 
 
 def test_specification_example_of_the_estimates_page_runs():
-    text = (DOCS / "estimates.md").read_text(encoding="utf-8")
-    (code,) = (c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "specification" in c)
+    code = python_of("estimates.md", "specification")
     names = {"fairstats": fairstats}
     exec(code, names)
     assert names["shares"].set_index("attribute").loc["race", "disparity"] == 1

@@ -260,6 +260,7 @@ def _of_benchmark(
         of_groups = isinstance(METRICS.get(check.metric), GroupsMetric)
         for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
             for one in wanted:
+                # A figure of all groups can be of their pairs too.
                 known = any((unit, one.name, *pair) in figures for pair in one.pairs)
                 whole = of_groups and ((unit, one.name, None, None) in figures or not known)
                 for pair in ((None, None),) if whole else one.pairs:
@@ -458,6 +459,11 @@ def _published(
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     metric = METRICS[check.metric]
     units, ends = judged.parts[0].units, metric.ends
+    lacking = {
+        name: _lacks_answers(outcomes, metric, name)
+        for name in table["attribute"].unique()
+        if isinstance(metric, GroupsMetric)
+    }
     keys, least, is_open = [], [], []
     for row in table.to_dict("records"):
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
@@ -468,10 +474,9 @@ def _published(
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
         keys.append((unit, row["attribute"], pair[0], pair[1]))
         least.append(units[here].min(initial=np.inf))
-        if isinstance(metric, GroupsMetric):
-            is_open.append(_lacks_answers(outcomes, metric, row["attribute"])[unit])
-        else:
-            is_open.append(judged.completions.is_open[here].any())
+        is_open.append(
+            lacking[row["attribute"]][unit] if lacking else judged.completions.is_open[here].any()
+        )
     estimate, low, high = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64).T
     inner = with_room(estimate, low, high, units=least, ends=ends, alpha=2 * judged.alpha)
     outer = np.where(is_open, np.nan, inner[0]), np.where(is_open, np.nan, inner[1])

@@ -145,8 +145,9 @@ def sign_flip_test(
             n10 = own[:, 0] - against
             found[rows] = mcnemar(n10=n10, n01=against, method=method).p_value
         else:
-            few = len(own) * own.sum(axis=1).max() ** 1.5 < _FEW_TESTS * own.shape[1]
-            tail = _added_up if few and own.sum(axis=1).max() <= MOST_ON_GRID else _twice_tail
+            most = own.sum(axis=1).max()
+            few = most <= MOST_ON_GRID and len(own) * most**1.5 < _FEW_TESTS * own.shape[1]
+            tail = _added_up if few else _twice_tail
             found[rows] = tail(steps[used] // common, own, against, method)
     named: str = "asymptotic" if is_large.any() else method
     if is_large.any() and exact.any():
@@ -301,7 +302,7 @@ def _added_up(steps: IntArray, counts: IntArray, at: IntArray, method: str) -> F
     for own, last in zip(counts, at.tolist(), strict=True):
         ways = np.zeros(last + 1)
         ways[0] = 1.0
-        for step in np.repeat(steps, own)[np.repeat(steps <= last, own)].tolist():
+        for step in np.repeat(steps, np.where(steps <= last, own, 0)).tolist():
             ways[step:] += ways[:-step]
         tail = 2 * ways[:-1].sum() + (2 if method == "exact" else 1) * ways[-1]
         found.append(math.ldexp(tail, -int(own.sum())))

@@ -42,10 +42,11 @@ def changes(answers: GroupAnswers, pair: tuple[str, str], span: slice) -> FloatA
     places = [list(answers.attribute.groups).index(group) for group in pair]
     a, b = (answers.answers_of(place)[span] for place in places)
     both = (a >= 0)[:, :, None] & (b >= 0)[:, None, :]
-    change = a[:, :, None] != b[:, None, :]
     if answers.grid.benchmark.kind.numeric:
         values = answers.grid.values
         change = np.abs(values[a][:, :, None] - values[b][:, None, :])
+    else:
+        change = a[:, :, None] != b[:, None, :]
     with np.errstate(invalid="ignore"):
         return np.asarray((change * both).sum(axis=(1, 2)) / both.sum(axis=(1, 2)))
 
@@ -138,9 +139,9 @@ def _p_value(
         low, high = _limits(own, control, unit, whole, 10.0**log)
         return max(low, -high)
 
-    differ = np.count_nonzero(np.abs(np.bincount(unit, own - control)) > 1e-12)
     if beyond(_LOG_MOST) <= 0:
         return 1.0
+    differ = np.count_nonzero(np.abs(np.bincount(unit, own - control)) > 1e-12)
     least = max(2.0**-differ, LEAST_P)
     if beyond(np.log10(least)) > 0:
         return float(least)

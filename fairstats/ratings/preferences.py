@@ -150,7 +150,6 @@ def preference_rates(
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     table = table.join(sizes["n_missing"], on=list(COMPARISON_COLUMNS))
     table["method_note"] = table.get("method_note", pd.Series(dtype="str")).fillna("")
-
     table = in_order(table, COMPARISON_COLUMNS, frame["dimension"].unique())
     return table[list(PREFERENCE_COLUMNS)]
 

@@ -15,7 +15,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.estimates.gate import gate, gate_lines
 from fairstats.estimates.limits import Limits
 from fairstats.inference.intervals import wilson
-from tests.make_kinds import ONE_PAIR, SIGNS, answers_to, declared
+from tests.make_kinds import CONTROLLED, ONE_PAIR, SIGNS, answers_to, declared
 
 ITEMS = 400
 #: Limits that the fair model keeps, by metric, and their side.
@@ -280,13 +280,6 @@ def test_a_layer_of_crossed_groups_that_was_not_asked_is_missing(kind, benchmark
 
 
 THREE_GROUPS = ONE_PAIR.replace('black = "Black"', 'black = "Black", asian = "Asian"')
-PLACEBO = """
-
-[attributes.placebo]
-label = "Placebo"
-control = true
-groups = { car = "Car", none = "None" }
-pairs = [["car", "none"]]"""
 
 
 @pytest.mark.parametrize(
@@ -294,7 +287,7 @@ pairs = [["car", "none"]]"""
     [
         ("demographic_parity", THREE_GROUPS, ("race", "asian")),
         ("selection_difference_simultaneous", THREE_GROUPS, ("race", "asian")),
-        ("beyond_control", ONE_PAIR + PLACEBO, ("placebo", "none")),
+        ("beyond_control", CONTROLLED, ("placebo", "none")),
     ],
 )
 def test_missing_answers_that_a_figure_needs_do_not_pass(

@@ -34,7 +34,15 @@ from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.registry import METRICS
 from fairstats.report.terminal import print_estimates
 from tests.make_answers import make_answers
-from tests.make_kinds import DECLARED, ONE_PAIR, SIGNS, answers_to, declared
+from tests.make_kinds import (
+    CONTROLLED,
+    DECLARED,
+    ONE_PAIR,
+    PLACEBO,
+    SIGNS,
+    answers_to,
+    declared,
+)
 
 ALPHA = 0.05
 
@@ -503,15 +511,6 @@ def test_crossed_groups_without_pairs_have_no_flips_to_compare(declare):
 
 # Controls
 
-CONTROLLED = """[attributes.race]
-label = "Race"
-groups = { white = "White", black = "Black" }
-pairs = [["white", "black"]]
-[attributes.placebo]
-label = "Placebo"
-control = true
-groups = { car = "Car", none = "None" }
-pairs = [["car", "none"]]"""
 VARIANTS = [("race", "white"), ("race", "black"), ("placebo", "car"), ("placebo", "none")]
 
 
@@ -541,8 +540,7 @@ def test_the_mean_of_all_pairs_next_to_one_control_is_no_evidence(declare):
     names = ", ".join(f'{group} = "{group}"' for group in groups)
     pairs = ", ".join(f'["g0", "{group}"]' for group in groups[1:])
     race = f'[attributes.race]\nlabel = "Race"\ngroups = {{ {names} }}\npairs = [{pairs}]\n'
-    placebo = CONTROLLED[CONTROLLED.index("[attributes.placebo]") :]
-    benchmark = declare("decision", race=race + placebo)
+    benchmark = declare("decision", race=race + PLACEBO)
     usual, odd = SIGNS["decision"][0], SIGNS["decision"][-1]
     # In 40 items, another group's answer is odd; in two, an answer to the control.
     items = [

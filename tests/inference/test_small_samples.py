@@ -60,6 +60,7 @@ def test_changes_beyond_controls_hold_their_level():
     rows = pd.DataFrame(SMALL["controls"])
     assert rows["rejected"].max() < 0.065
     assert rows["coverage"].min() >= 0.945
+    assert rows.loc[rows["groups"] <= 3, "coverage"].min() >= 0.95
 
 
 def test_several_samples_cover_unless_a_rate_is_near_1():

@@ -8,18 +8,7 @@ import pytest
 
 from fairstats import analyze
 from fairstats.metrics.beyond_control import compare_changes
-from tests.make_kinds import declared
-
-CONTROLLED = """[attributes.race]
-label = "Race"
-groups = { white = "White", black = "Black" }
-pairs = [["white", "black"]]
-
-[attributes.placebo]
-label = "Placebo"
-control = true
-groups = { car = "Car", none = "None" }
-pairs = [["car", "none"]]"""
+from tests.make_kinds import CONTROLLED, declared
 
 
 @pytest.mark.parametrize("seed", range(12))
