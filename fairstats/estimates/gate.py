@@ -315,12 +315,19 @@ def _result(
     return CANNOT_TELL, _needed(check, row, judged, first, of_pair)
 
 
+# Answers that some figures need besides those of the groups.
+_NEEDED = {"neutralized": "answers to neutralized versions", "controls": "answers to controls"}
+
+
 def _needed(
     check: Check, row: Mapping[str, Any], judged: Judgements, place: int, reason: str | None
 ) -> str:
     """Say what stopped a check that can neither pass nor fail, and what it needs."""
     estimate = row["estimate"]
     if math.isnan(estimate):
+        metric = METRICS.get(check.metric)
+        if isinstance(metric, GroupsMetric) and metric.besides:
+            return f"the figure is not known; it needs {_NEEDED[metric.besides]}"
         return "the figure is not known"
     gap = check.limit - estimate if check.is_largest else estimate - check.limit
     ends = ("lowest", "ci_low", "ci_high", "highest")
@@ -455,7 +462,7 @@ def _published(
     table = estimates_of(opened, judge([outcomes], counting, 2 * judged.alpha))
     table = table[(table["metric"] == check.metric) & table["ci_low"].notna()]
     if table.empty:
-        raise InputError([_no_figure(check, METRICS[check.metric].kinds)])
+        raise InputError([_no_figure(check)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     metric = METRICS[check.metric]
     units, ends = judged.parts[0].units, metric.ends
@@ -501,8 +508,9 @@ def _lacks_answers(
     return found
 
 
-def _no_figure(check: Check, kinds: Collection[str]) -> Problem:
+def _no_figure(check: Check) -> Problem:
     """Return why a check's metric is none of the benchmark's answers."""
+    metric, kinds = METRICS[check.metric], METRICS[check.metric].kinds
     side, kind = "largest" if check.is_largest else "smallest", check.benchmark.kind
     # Commands have an option of its own for AD.
     option = parameter(check.name)
@@ -511,6 +519,8 @@ def _no_figure(check: Check, kinds: Collection[str]) -> Problem:
     if kind.name not in kinds:
         others = listed([f"{one}s" for one in kinds])
         message = f"is for {others}, and {check.benchmark.name} has {kind.name}s"
+    elif isinstance(metric, GroupsMetric) and metric.besides:
+        message = f"is of {_NEEDED[metric.besides]}, and {check.benchmark.name} has none"
     remedy = "use a metric of `fairstats analyze`"
     if check.is_largest:
         remedy = f"use {keyword(side, {kind.difference: 'LIMIT'})}"

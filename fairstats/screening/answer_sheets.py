@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +15,7 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray, Memo
 from fairstats._lib.safe_names import fold_name
 from fairstats.answers.engine_frames import OpenAnswers
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.comparisons.successors import predecessors
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
@@ -23,6 +23,8 @@ from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 #: The most items of a panel. More are screened in parts: the shares of all letters of an item, by
 #: model, would fill the memory.
 PART_ITEMS = 2**14
+#: So many models do not lack a variant of an item by chance.
+_SEVERAL_MODELS = 4
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -134,11 +136,20 @@ class Layout:
         If an attribute only has the variants of one that crosses it, a pair is there once for each
         group of the other crossed attribute, one after the other.
         """
+        return self._pairs_of(self.benchmark.varied)
+
+    @cached_property
+    def other_pairs(self) -> tuple[tuple[str, int, int], ...]:
+        """Return the pairs of the baseline and of controls, like `pairs`."""
+        varied = self.benchmark.varied_names
+        return self._pairs_of(a for a in self.benchmark.attributes.values() if a.name not in varied)
+
+    def _pairs_of(self, attributes: Iterable[Attribute]) -> tuple[tuple[str, int, int], ...]:
         places = {variant: place for place, variant in enumerate(self.benchmark.variants)}
         sources = self.benchmark.variants_from(self.asked)
         return tuple(
             (f"{own.name}: {a}/{b}", places[source.name, layer[a]], places[source.name, layer[b]])
-            for own in self.benchmark.varied
+            for own in attributes
             for source in [sources.get(own.name, own)]
             for a, b in own.pairs
             for layer in source.layers(own).values()
@@ -280,6 +291,17 @@ class Panel(Memo):
     def everything(self) -> tuple[Sheet, ...]:
         """Return each sheet once."""
         return tuple(dict.fromkeys((*self.screened, *self.reference)))
+
+    @cached_property
+    def in_benchmark(self) -> Bools:
+        """Return the cells that the benchmark has, as far as can be told.
+
+        If no set of several models was asked a variant of an item, but others of its variants, the
+        item lacks it.
+        """
+        asked = np.any([sheet.letters != NOT_ASKED for sheet in self.everything], axis=0)
+        few = len({sheet.family for sheet in self.everything}) < _SEVERAL_MODELS
+        return np.asarray(asked | ~asked.any(axis=1, keepdims=True) | few)
 
     def line(self, sheet: Sheet) -> str:
         """Return the first model of the sheet's line of successors: itself if none is declared."""

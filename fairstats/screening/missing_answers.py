@@ -38,13 +38,17 @@ WHY_MISSING = "Did the model not answer, or was its answer not read or left out?
 def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
     """Test if more answers are missing for one group of a pair than for the other.
 
+    The neutralized version and controls count too, if they were asked.
+
     The exact test that flips items, or clusters: McNemar's, if an item has one answer for each
     group. The smallest p-value of all pairs is multiplied by their number. Models may truly refuse
     more often for one group: stored replies can show that (see `confirm_missing`).
     """
-    layout, missing, found = panel.layout, ~sheet.answered, []
+    layout, found = panel.layout, []
+    missing = ~sheet.answered & panel.in_benchmark
     units = np.arange(len(missing)) if layout.units is None else layout.units
-    for name, variants in groupby(layout.pairs, key=itemgetter(0)):
+    others = [pair for pair in layout.other_pairs if sheet.asked[[*pair[1:]]].all()]
+    for name, variants in groupby((*layout.pairs, *others), key=itemgetter(0)):
         _, a, b = (list(column) for column in zip(*variants, strict=True))
         if not sheet.asked[a + b].any():
             continue
@@ -56,7 +60,7 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
         found.append((p, -abs(only_a - only_b), only_a, only_b, name, missing[:, a].size))
     if not found:
         return not_checked(MISSING_BY_GROUP, "no pair of groups was asked")
-    p, _, only_a, only_b, name, n = min(found)
+    p, _, only_a, only_b, name, n = min(found, key=itemgetter(0, 1))
     value = (only_a - only_b) / n
     note = f"{name}: only the first group's answer is missing in {only_a} pairs, and only the "
     note += f"second's in {only_b}."
@@ -66,12 +70,12 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
 
 def check_rows(sheet: Sheet, panel: Panel) -> Finding:
     """Count the variants without a row, except variants that no item has a row for."""
-    missing = sheet.letters[:, sheet.asked] == NOT_ASKED
-    n = int(missing.sum())
-    note = f"{n:,} of {missing.size:,} asked variants have no row."
+    expected = panel.in_benchmark & sheet.asked
+    n = int((expected & (sheet.letters == NOT_ASKED)).sum())
+    note = f"{n:,} of {expected.sum():,} asked variants have no row."
     flag: Flag = "look" if n else "ok"
     question = "Were they not asked, or left out?"
-    return Finding(ROWS, n / missing.size, 0.0, np.nan, flag, note, question)
+    return Finding(ROWS, n / expected.sum(), 0.0, np.nan, flag, note, question)
 
 
 def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:

@@ -309,6 +309,16 @@ def test_invalid_limits_are_refused(check, fair, limits, text):
         check(fair, limits)
 
 
+def test_limit_of_a_figure_without_the_answers_it_needs_names_these(check, fair, benchmark):
+    limits, others = Limits(largest={"eo": 0.1}), fair[fair["group"] != "neutralized"]
+    reasons = set(check(others, limits)["reason"])
+    assert reasons == {"the figure is not known; it needs answers to neutralized versions"}
+    attributes = {one.name: one for one in benchmark.varied}
+    without = replace(benchmark, attributes=attributes)
+    with pytest.raises(InputError, match="largest eo: is of answers to neutralized versions"):
+        check(fair[fair["attribute"] != "baseline"], limits, benchmark=without)
+
+
 def test_missing_answers_are_named_as_the_obstacle(check, fair):
     answers = fair.assign(answer=fair["answer"].mask(fair["item_id"].isin(["item-8", "item-11"])))
     limits = {"largest": {"ad": 0.025}, "smallest": {"cfr": 0.976}}

@@ -68,7 +68,7 @@ def test_honest_sets_of_a_crossed_board_are_checked_and_not_asked_about(sets, cr
 
 def test_pair_that_nobody_was_asked_is_not_checked(synthetic):
     answers = honest_panel(synthetic, 4, rng=np.random.default_rng(3))
-    only = [one[one["attribute"] == "baseline"] for one in answers]
+    only = [one[one["group"] == "original"] for one in answers]
     table = screen(pd.concat(only), benchmarks=[synthetic]).to_frame()
     found = table[table["check"].isin(["missing_by_group", "flip_level"])]
     assert set(found["flag"]) == {"not_checked"}

@@ -13,7 +13,7 @@ import pytest
 from fairstats import screen
 from fairstats.benchmarks.declaration import Benchmark
 from tests.make_answers import make_answers
-from tests.make_kinds import DECLARED, SIGNS, declared
+from tests.make_kinds import CONTROLLED, DECLARED, SIGNS, declared
 
 ITEMS = 60
 
@@ -85,6 +85,23 @@ def test_answers_missing_for_one_group_are_still_found(kind, declare):
     found = screen(table, benchmarks=[benchmark]).to_frame()
     flagged = found[found["flag"].isin(["look", "block"])]
     assert flagged[["model", "check"]].values.tolist() == [["usual", "missing_by_group"]]
+
+
+def test_answers_missing_for_a_control_are_found(benchmark_file):
+    """Those where the control would have changed the answer."""
+    benchmark = declared(benchmark_file, "decision", race=CONTROLLED)
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    given = {"benchmark": benchmark.name, "variants": variants, "answer_key": None}
+    table = make_answers(["YNYN"] * 20 + ["YYYY"] * 40, **given)
+    changed = (table["group"] == "none") & (table["answer"] == "N")
+    for fewer in (without(table, changed), table[~changed]):
+        found = screen(fewer, benchmarks=[benchmark]).to_frame().set_index("check")
+        assert found.loc["missing_by_group", "flag"] == "look"
+        assert found.loc["missing_by_group", "note"].startswith("placebo: car/none: ")
+    # Controls that were not asked are not missing.
+    own = table[table["attribute"] == "race"]
+    found = screen(own, benchmarks=[benchmark]).to_frame()
+    assert set(found["flag"]) == {"ok"}
 
 
 def test_missing_answers_that_replies_confirm_are_called_answers(declare):

@@ -169,6 +169,21 @@ def test_repeated_sample_is_named_and_asked_about_only_at_a_temperature(
     assert "repeated_samples" not in set(once["check"])
 
 
+@pytest.mark.parametrize(("models", "flag"), [(4, "ok"), (3, "look")])
+def test_variants_that_an_item_lacks_are_not_missing(models, flag, honest, synthetic):
+    """Three models could lack them by chance; nobody was asked the first item at all."""
+    names = sorted(synthetic.answer_keys)
+    lacking = pd.concat(honest[:models]).loc[
+        lambda t: ~(t["item_id"].isin(names[:40]) & (t["group"] == "black"))
+    ]
+    found = screen(lacking, benchmarks=[synthetic]).to_frame()
+    about_missing = found["check"].isin(["missing_rows", "missing_by_group"])
+    assert set(found.loc[about_missing, "flag"]) == {flag}
+    without_item = lacking[lacking["item_id"] != names[0]]
+    found = screen(without_item, benchmarks=[synthetic]).to_frame()
+    assert set(found.query("check == 'missing_rows'")["flag"]) == {"look"}
+
+
 def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     honest, synthetic, by_check
 ):
@@ -341,8 +356,9 @@ def test_wrong_letters_stored_as_unparsed_are_asked_about(honest, synthetic):
     assert replies_of(without_letters(honest[0], hidden), synthetic)["flag"] == "ok"
 
 
-def test_unread_answers_of_one_group_are_asked_about(honest, synthetic, by_check):
-    hidden = honest[0]["group"] == "black"
+@pytest.mark.parametrize("group", ["black", "neutralized"])
+def test_unread_answers_of_one_group_are_asked_about(group, honest, synthetic, by_check):
+    hidden = honest[0]["group"] == group
     found = screen(without_letters(honest[0], hidden), benchmarks=[synthetic])
     assert by_check(found, "Model-A").loc["missing_by_group", "flag"] == "look"
 
