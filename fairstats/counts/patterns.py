@@ -125,6 +125,11 @@ class GroupAnswers:
         return self.grid.answers[:, self._columns[group]]
 
     @property
+    def answers(self) -> npt.NDArray[np.signedinteger[Any]]:
+        """Return the answers for all groups, (rows, groups, samples)."""
+        return self.grid.answers[:, self._columns]
+
+    @property
     def _columns(self) -> list[int]:
         return [self.grid.columns[self.attribute.name, group] for group in self.attribute.groups]
 
@@ -206,6 +211,19 @@ class GroupAnswers:
         places = np.arange(len(answers))[:, None] * options + answers
         counts = np.bincount(places[answers >= 0], minlength=len(answers) * options)
         return counts.reshape(len(answers), options)
+
+    @property
+    def chosen(self) -> IntArray:
+        """Return how often each answer set chose each option, (answer sets, options)."""
+        shape = len(self.grid.units), len(self.grid.options)
+        found = np.zeros(math.prod(shape), dtype=np.int64)
+        # Group by group: places take more bytes than answers.
+        for group in range(len(self.attribute.groups)):
+            row, sample = np.nonzero(self.answers_of(group) >= 0)
+            places = self.grid.unit[row].astype(np.int64) * shape[1]
+            places += self.answers_of(group)[row, sample]
+            found += np.bincount(places, self.grid.many[row], len(found)).astype(np.int64)
+        return found.reshape(shape)
 
     def cells(self, a: int, b: int, copies: IntArray | None = None) -> IntArray:
         """Count the outcome patterns of two groups' answers, weighted, (rows, 11).

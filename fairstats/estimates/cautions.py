@@ -172,9 +172,7 @@ def _counts(outcomes: Outcomes) -> tuple[IntArray, IntArray]:
         own = outcomes.groups.get(attribute.name)
         if own is None:
             continue
-        unit, many = own.grid.unit, own.grid.many
-        letters = np.sum([own.letters(group) for group in range(len(attribute.groups))], axis=0)
-        given += sums_by_unit(unit, letters * many[:, None], shape[0])
+        given += own.chosen
         known = own.grid.key >= 0
-        np.add.at(keys, (unit[known], own.grid.key[known]), many[known])
+        np.add.at(keys, (own.grid.unit[known], own.grid.key[known]), own.grid.many[known])
     return given, keys

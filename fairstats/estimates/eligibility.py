@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -228,17 +229,16 @@ class _Variation:
         values = _values(grid)
         counts = np.zeros((units, len(grid.options)), dtype=np.int64)
         lacking = np.zeros(units, dtype=np.int64)
-        tables = []
+        parts = []
         for name in attributes:
             own = outcomes.with_unasked.groups[name]
-            unit, many, groups = own.grid.unit, own.grid.many, range(len(own.attribute.groups))
-            table = np.stack([own.letters(group) for group in groups], axis=1)
-            by_group = sums_by_unit(unit, table * many[:, None, None], units)
-            counts += by_group.sum(axis=1)
+            unit, many, given = own.grid.unit, own.grid.many, own.answers
+            counts += own.chosen
             # A group without any answer is another reason, that of its pairs.
-            missing = own.missing * (by_group.sum(axis=2) > 0)[unit]
+            answered = np.asarray((given >= 0).any(axis=2))
+            missing = own.missing * (sums_by_unit(unit, answered, units) > 0)[unit]
             lacking += sums_by_unit(unit, missing.sum(axis=1) * many, units)
-            tables.append((unit, many, table, missing))
+            parts.append((unit, many, given, missing))
         lowest = np.where(counts > 0, values, np.inf).argmin(axis=1)
         highest = np.where(counts > 0, values, -np.inf).argmax(axis=1)
         ends = np.stack([lowest, highest], axis=1)
@@ -246,19 +246,19 @@ class _Variation:
         within, between, df_within, df_between = np.zeros((4, units))
         kinds = [counted_alike(grid, of_unit) for of_unit in counts]
         most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
-        for unit, many, given, missing in tables:
-            answers = given.sum(axis=1)
-            table = _with_missing(given, missing, values, ends[unit])
+        for unit, many, given, missing in parts:
+            other = (given >= 0) & ~alike[unit[:, None, None], given]
+            answered, unlike = (np.asarray(t.any(axis=(1, 2))) for t in (given >= 0, other))
             # The samples of a variant count as one answer, their mean: they depend on each other.
-            samples = table.sum(axis=2)
-            means = (table @ values) / np.maximum(samples, 1)
+            samples, total = _with_missing(given, missing, values, ends[unit])
+            means = total / np.maximum(samples, 1)
             n = (samples > 0).sum(axis=1)
             there = n > 0
-            unit, many, answers, n = unit[there], many[there], answers[there], n[there]
+            unit, many, n = unit[there], many[there], n[there]
             total, squares = means[there].sum(axis=1), (means[there] ** 2).sum(axis=1)
             added = partial(sums_by_unit, unit, units=units)
-            items = np.maximum(items, added(many * answers.any(axis=1)))
-            others = np.maximum(others, added(many * (answers * ~alike[unit]).any(axis=1)))
+            items = np.maximum(items, added(many * answered[there]))
+            others = np.maximum(others, added(many * unlike[there]))
             within += added(many * (squares - total**2 / n))
             df_within += added(many * (n - 1))
             between += added(many * total**2 / n)
@@ -266,7 +266,7 @@ class _Variation:
             # The same items were asked for every attribute.
             df_between = np.maximum(df_between, added(many) - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (between / df_between / max(len(tables), 1)) / (within / df_within)
+            ratio = (between / df_between / max(len(parts), 1)) / (within / df_within)
             p_value = scipy.special.fdtrc(df_between, df_within, ratio)
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)
@@ -280,23 +280,24 @@ def _farther(ends: FloatArray, numbers: FloatArray) -> IntArray:
 
 
 def _with_missing(
-    given: IntArray, missing: IntArray, values: FloatArray, ends: IntArray
-) -> IntArray:
-    """Return answers by option, (rows, groups, options), with missing ones added at an end.
+    given: npt.NDArray[np.signedinteger[Any]],
+    missing: IntArray,
+    values: FloatArray,
+    ends: IntArray,
+) -> tuple[IntArray, FloatArray]:
+    """Return number and sum of answers, (rows, groups), with missing ones added at an end.
 
     It is the end that is further from the item's other answers; without any, both in turn.
     """
-    rows, groups = np.indices(missing.shape)
-    answers = given.sum(axis=1)
-    n = answers.sum(axis=1)
-    centre = (answers @ values) / np.maximum(n, 1)
-    away = _farther(values[ends], centre)
+    rows = np.arange(len(given))[:, None]
+    samples = (given >= 0).sum(axis=2)
+    total = np.where(given >= 0, values[given], 0).sum(axis=2)
+    n = samples.sum(axis=1)
+    away = _farther(values[ends], total.sum(axis=1) / np.maximum(n, 1))
     # Not by the group's place: groups in between may have no answers at all.
     in_turn = np.cumsum(missing > 0, axis=1) % 2
     side = np.where(n[:, None] > 0, away[:, None], in_turn)
-    table = given.copy()
-    np.add.at(table, (rows, groups, ends[rows, side]), missing)
-    return table
+    return samples + missing, total + missing * values[ends[rows, side]]
 
 
 def why_not_above_chance(
