@@ -204,7 +204,8 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
             (about, {"kind": "score"}),
             (
                 f"{DECIDE}: the lowest and the highest possible score. For CFR, equal scores are\n"
-                "the same answer; with same_within = 0.5 (say), scores so close are too.",
+                "the same answer; with same_within = 0.5 (say), scores so close are too."
+                + _far_scores(numbers),
                 {"limits": [low, high]},
             ),
             (f'{DECIDE}: what a higher score means, e.g. "more suitable".', {"higher": ""}),
@@ -226,6 +227,18 @@ def _proposed_kind(answers: pd.DataFrame, source: str) -> _Kind:
         of = f"The options in the answers and keys.{note}{_order(options)}"
         return _Kind("choice", ((about, {"kind": "choice"}), (of, {"options": options})))
     return _decision(texts, about, note)
+
+
+def _far_scores(numbers: list[float]) -> str:
+    """Return comments on a lowest or highest score that may be a typing error."""
+    return "".join(
+        f"\n{DECIDE}: {end:g} is far from the other scores, {rest[0]:g} to {rest[-1]:g}."
+        for end, nearest, rest in (
+            (numbers[0], numbers[1], numbers[1:]),
+            (numbers[-1], numbers[-2], numbers[:-1]),
+        )
+        if len(rest) > 1 and abs(end - nearest) > rest[-1] - rest[0]
+    )
 
 
 _WORSE = (

@@ -177,6 +177,15 @@ def test_decimal_commas_are_proposed_as_scores(wide, tmp_path):
     assert "a comma" not in done.output
 
 
+@pytest.mark.parametrize(("typed", "is_far"), [("711", True), ("-60", True), ("95", False)])
+def test_scores_far_from_all_others_are_pointed_out(typed, is_far, tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "mine.toml"
+    rows = [f"i{n},{g},{40 + n}" for n in range(30) for g in ("low", "high")]
+    path.write_text("\n".join(["item_id,group,answer", *rows, f"i30,low,{typed}"]))
+    run("benchmark", "init", path, "--out", toml)
+    assert (f"{typed} is far from the other scores, 40 to 69." in toml.read_text()) is is_far
+
+
 def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(tmp_path):
     """The problem was that of a label, which nobody had written yet."""
     path = tmp_path / "a.csv"
