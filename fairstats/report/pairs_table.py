@@ -86,7 +86,7 @@ def _labels(own: AnswerSet, sides: tuple[str, str]) -> dict[str, str | BaseText]
         "gap": two_lines(f"Difference{' (AD)' * (kind == CHOICE)}", f"{kind.unit}, {sure}"),
         "ratio": "Ratio",
         "cfr": two_lines("Same answer (CFR)", f"%, {sure}"),
-        "eo": "EO ↓ points",
+        "eo": "EO ↓ of all groups, points",
         "h": "Cohen’s h",
         "counts": two_lines("Moved" if kind.numeric else "Discordant", "n10 : n01"),
         "p": two_lines(f"{capital(named_test(kind))} p", "adjusted"),
