@@ -46,6 +46,7 @@ from fairstats.metrics.metric import (
     PairMetric,
     Pairs,
 )
+from fairstats.metrics.missing_difference import MISSING_DIFFERENCE
 from fairstats.metrics.registry import METRICS
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
@@ -260,9 +261,9 @@ def _of_benchmark(
         of_groups = isinstance(METRICS.get(check.metric), GroupsMetric)
         for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
             for one in wanted:
-                # A figure of all groups can be of their pairs too.
+                # Of a figure of all groups and of their pairs, each pair must keep the limit.
                 known = any((unit, one.name, *pair) in figures for pair in one.pairs)
-                whole = of_groups and ((unit, one.name, None, None) in figures or not known)
+                whole = of_groups and not known
                 for pair in ((None, None),) if whole else one.pairs:
                     own = {"attribute": one.name, "group_a": pair[0], "group_b": pair[1]}
                     row = keys_of_unit | own | {"check": check.name, "limit": check.limit}
@@ -336,8 +337,10 @@ def _needed(
     if gap <= 0:
         if not (row[near] > check.limit if check.is_largest else row[near] < check.limit):
             return "the figure is beyond the limit, but its interval is not"
-        least = check.shown(row[start], unit=True)
-        return f"the interval is beyond the limit, but missing answers could take it to {least}"
+        could = "how far missing answers could take it is not known"
+        if not math.isnan(row[start]):
+            could = f"missing answers could take it to {check.shown(row[start], unit=True)}"
+        return f"the interval is beyond the limit, but {could}"
     alone = reached < check.limit if check.is_largest else reached > check.limit
     if alone and math.isnan(row[end]):
         return "how far missing answers could take it is not known; it needs those answers"
@@ -388,6 +391,10 @@ def _figures(
             for extreme in EXTREMES
         )
         columns = _extreme_columns(check, metric, own, completed)
+        if metric is MISSING_DIFFERENCE:
+            # Of items that were not asked, one group's answer could be missing.
+            unknown = np.where(outcomes.unasked[0] > 0, np.nan, 0.0)
+            columns |= {end: columns[end] + unknown for end in ("lowest", "highest")}
     elif isinstance(metric, NumberMetric) and metric.name not in _NOT_MONOTONE:
         numbers = Numbers(outcomes, counting, level_, pairs.tests)
         # Missing answers at the ends of the scale.
@@ -500,7 +507,11 @@ def _lacks_answers(
     whole = outcomes.with_unasked
     controls = [one.name for one in outcomes.benchmark.controls] * (metric.besides == "controls")
     found = np.zeros(len(outcomes.grid.units), dtype=bool)
-    for own in (whole.groups[name] for name in (attribute, *controls) if name in whole.groups):
+    for name in (attribute, *controls):
+        if name not in whole.groups:
+            return np.ones_like(found)
+        own = whole.groups[name]
+        found[np.setdiff1d(np.arange(len(found)), own.grid.unit)] = True
         lacking = own.missing.any(axis=1)
         if metric.besides == "neutralized":
             lacking |= own.neutral[:, 2] > 0
@@ -520,7 +531,7 @@ def _no_figure(check: Check) -> Problem:
         others = listed([f"{one}s" for one in kinds])
         message = f"is for {others}, and {check.benchmark.name} has {kind.name}s"
     elif isinstance(metric, GroupsMetric) and metric.besides:
-        message = f"is of {_NEEDED[metric.besides]}, and {check.benchmark.name} has none"
+        message = f"is of {_NEEDED[metric.besides]}, and there are none"
     remedy = "use a metric of `fairstats analyze`"
     if check.is_largest:
         remedy = f"use {keyword(side, {kind.difference: 'LIMIT'})}"

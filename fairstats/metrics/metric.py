@@ -324,8 +324,11 @@ class Groups(Once):
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Return every two groups, by their places."""
-        return tuple(combinations(range(len(self.attribute.groups)), 2))
+        """Return every two groups, by their places; a declared pair in its order."""
+        names = list(self.attribute.groups)
+        every = combinations(range(len(names)), 2)
+        declared = self.attribute.pairs
+        return tuple((b, a) if (names[b], names[a]) in declared else (a, b) for a, b in every)
 
     def rows(self) -> dict[str, Any]:
         """Return the columns of the estimates table that name each answer set."""

@@ -15,7 +15,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.estimates.gate import gate, gate_lines
 from fairstats.estimates.limits import Limits
 from fairstats.inference.intervals import wilson
-from tests.make_kinds import CONTROLLED, ONE_PAIR, SIGNS, answers_to, declared
+from tests.make_kinds import CONTROLLED, ONE_PAIR, PLACEBO, SIGNS, answers_to, declared
 
 ITEMS = 400
 #: Limits that the fair model keeps, by metric, and their side.
@@ -51,6 +51,10 @@ def fair(kind: str) -> list[str]:
 
 def checked(benchmark: Benchmark, answers: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     return gate(answers, limits, benchmarks=[benchmark])
+
+
+def results(table: pd.DataFrame) -> list[str]:
+    return table["result"].unique().tolist()
 
 
 def limits_of(kind: str) -> Limits:
@@ -309,6 +313,65 @@ def test_missing_answers_that_a_figure_needs_do_not_pass(
     lost["answer"] = lost["answer"].where(lost["status"] == "ok", None)
     for fewer in (lost, answers[~at | (answers["item_id"] != "item-1")]):
         assert set(checked(benchmark, fewer, limits)["result"]) == {"cannot tell"}
+
+
+def test_control_that_was_not_asked_is_no_pass(benchmark_file):
+    """The control that is left out changes no answer, the other one as many as race."""
+    attributes = (
+        CONTROLLED + "\n\n" + PLACEBO.replace("placebo", "words").replace("Placebo", "Words")
+    )
+    benchmark = declared(benchmark_file, "decision", race=attributes)
+    benchmark = replace(benchmark, listed=tuple(f"item-{i}" for i in range(ITEMS)))
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    texts = [("YNYNYY", "NNNNNN", "YYYYYY")[i % 3] for i in range(ITEMS)]
+    answers = answers_to(benchmark, texts, variants=variants)
+    limits = Limits(largest={"beyond_control": 0.1})
+    assert results(checked(benchmark, answers, limits)) == ["fail"]
+    fewer = answers[answers["attribute"] != "words"]
+    assert results(checked(benchmark, fewer, limits)) == ["cannot tell"]
+    # Nor is it a pass if another model was asked all.
+    both = pd.concat([answers.assign(model="whole"), fewer])
+    assert sorted(results(checked(benchmark, both, limits))) == ["cannot tell", "fail"]
+
+
+def test_each_pair_keeps_the_limit_beyond_controls(benchmark_file):
+    """The second pair changes beyond it, and the mean of both does not."""
+    race = THREE_GROUPS.replace('["white", "black"]]', '["white", "black"], ["white", "asian"]]')
+    benchmark = declared(benchmark_file, "decision", race=f"{race}\n\n{PLACEBO}")
+    benchmark = replace(benchmark, listed=tuple(f"item-{i}" for i in range(ITEMS)))
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    texts = ["YYNYY" if i % 5 == 0 else "YNY"[i % 3] * 5 for i in range(ITEMS)]
+    table = checked(
+        benchmark,
+        answers_to(benchmark, texts, variants=variants),
+        Limits(largest={"beyond_control": 0.14}),
+    )
+    assert table[["group_b", "result"]].values.tolist() == [["black", "pass"], ["asian", "fail"]]
+
+
+def test_items_that_were_not_asked_may_lack_one_groups_answers(declare):
+    benchmark = declare("decision")
+    answers = answers_to(benchmark, fair("decision"))
+    refused = answers["item_id"].isin([f"item-{i}" for i in range(10)])
+    limits = Limits(largest={"missing_difference": 0.02})
+    assert results(checked(benchmark, answers, limits)) == ["pass"]
+    table = checked(benchmark, answers[~refused], limits)
+    assert results(table) == ["cannot tell"]
+    assert table["reason"].str.contains("it needs those answers").all()
+
+
+@pytest.mark.parametrize("first", ["white", "black"])
+def test_simultaneous_limits_are_of_pairs_in_their_declared_order(first, benchmark_file):
+    second = {"white": "black", "black": "white"}[first]
+    race = THREE_GROUPS.replace('["white", "black"]', f'["{first}", "{second}"]')
+    benchmark = declared(benchmark_file, "decision", race=race)
+    benchmark = replace(benchmark, listed=tuple(f"item-{i}" for i in range(ITEMS)))
+    variants = [("race", group) for group in benchmark.attributes["race"].groups]
+    answers = answers_to(
+        benchmark, [("YNN", "NNN", "YYY")[i % 3] for i in range(ITEMS)], variants=variants
+    )
+    table = checked(benchmark, answers, Limits(largest={"selection_difference_simultaneous": 0.1}))
+    assert table[["group_a", "result"]].values.tolist() == [[first, "fail"]]
 
 
 @pytest.mark.parametrize("texts", [["YNN", "NNN", "YYY"], ["NYY", "NNN", "YYY"]])
