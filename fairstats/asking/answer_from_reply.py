@@ -37,6 +37,7 @@ from fairstats.asking.reply_patterns import (
     SENTENCE,
     SENTENCE_END,
     SEPARATOR,
+    is_short,
     letter_patterns,
     own_turn,
     plain_text,
@@ -61,6 +62,9 @@ class ParsedAnswer:
 
     letter: str | None
     status: Status
+
+
+UNPARSED, REFUSED = ParsedAnswer(None, "unparsed"), ParsedAnswer(None, "refused")
 
 
 def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
@@ -95,40 +99,54 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     'refused'
     """
 
-    def letter_of(part: str) -> str | None:
-        # An option's text may come from a vignette that is repeated before the question.
-        letter = _parse(part, options).letter
-        return letter if letter == _parse(part, dict.fromkeys(options, "")).letter else None
+    def answer_of(part: str) -> str | None:
+        found = _parse(part, options)
+        if found != _parse(part, dict.fromkeys(options, "")):
+            # An option's text may come from a vignette that is repeated before the question.
+            texts = {_bare(plain_text(words).casefold()) for words in options.values()}
+            if _bare(plain_text(part).casefold()) not in texts:
+                return "" if is_short(part) else None
+        # Without the options' texts, a few words may be one.
+        may_be_one = not any(options.values()) and is_short(part) and part.strip()[-1] != ":"
+        return "" if found is None and may_be_one else said(found, part)
 
-    return _parse(own_turn(raw or "", letter_of), options)
+    return _parse(own_turn(raw or "", answer_of), options) or UNPARSED
 
 
-def _parse(turn: str, options: Mapping[str, str]) -> ParsedAnswer:
+def said(found: ParsedAnswer | None, part: str) -> str | None:
+    """Return what a part of a reply says, for `own_turn`."""
+    if found is None or (found == UNPARSED and not is_short(part)):
+        return None
+    return "" if found == UNPARSED else found.letter or found.status
+
+
+def _parse(turn: str, options: Mapping[str, str]) -> ParsedAnswer | None:
+    """Read a reply by the first rule with a match; None if there is none, or it is retracted."""
     text = plain_text(turn)
     if text.startswith(":"):
         # A completion model continues after the end of the prompt: "Answer" + ": C".
         text = f"Answer{text}"
     if not text or not options:
-        return ParsedAnswer(None, "unparsed")
+        return None
     reader = Reader(text, options)
     if found := reader.final_statements() or reader.sentences():
-        return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
+        return None if reader.retracted() else _decide(found)
     # Only its first sentence: "C. I cannot give medical advice, but ..." is an answer.
     if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
-        return ParsedAnswer(None, "refused")
+        return REFUSED
     # If a reply is cut off just before its answer, it has no answer, whatever its beginning.
     if CUT_OFF.search(text, max(0, len(text) - 40)):
-        return ParsedAnswer(None, "unparsed")
+        return None
     if found := reader.lines():
         return _decide(found)
-    if reader.refuses(text):
-        return ParsedAnswer(None, "refused")
-    return _decide(reader.named())
+    return REFUSED if reader.refuses(text) else _decide(reader.named())
 
 
-def _decide(found: set[str]) -> ParsedAnswer:
+def _decide(found: set[str]) -> ParsedAnswer | None:
     """Return one letter as the answer; several are a contradiction, or an echo of the options."""
-    return ParsedAnswer(found.pop(), "ok") if len(found) == 1 else ParsedAnswer(None, "unparsed")
+    if len(found) > 1:
+        return UNPARSED
+    return ParsedAnswer(found.pop(), "ok") if found else None
 
 
 def hedged(text: str, start: int, end: int, doubts: re.Pattern[str] | None = None) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from fairstats.benchmarks.refusals import REFUSAL
+
 # Emphasis, headings, code and check marks carry no meaning here. Typographic signs, full-width
 # letters and letters in circles are read like plain ones. Letters of other alphabets are not: a
 # Cyrillic В looks like B but is the third letter of its alphabet.
@@ -64,6 +66,8 @@ _CORRECTED = re.compile(
     r"(?i)\b(revis|correct|final|updat|chang|new)\w*\s+(answer|choice|option|score|level|decision)"
 )
 # A line with nothing but an answer: it has few words, or begins with an option's letter.
+# A longer line can be a vignette.
+_SHORT = 100
 _BARE = re.compile(r"[^\w\n]{0,4}[A-Z][^\w\s]{1,4}[^\n]*|[^\s,]+(?:[^\S\n]+[^\s,]+){0,3}")
 
 
@@ -74,10 +78,13 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     left in a reply. A token that ends the turn, or begins another's, ends the reply, unless the
     reply begins with it: then it holds its prompt. The first line that begins with a name such as
     ``User:``, ``Question:`` or ``Case:``, or is ``###``, ends the reply only after a single line of
-    few words, or of an option, with an answer, as `answer_of` reads it. So a reply that repeats the
-    question first, reasons with questions, or corrects its answer stays whole. If such a line
-    follows more text with an answer, and the whole has another one, it is open whose that is:
-    nothing is returned.
+    few words, or of an option, with an answer, or after a single line that refuses. So a reply that
+    repeats the question first, reasons with questions, or corrects its answer stays whole. If such
+    a line follows more text with an answer, and the whole has another one, it is open whose that
+    is: nothing is returned.
+
+    `answer_of` reads a part of the reply. It returns None if there is no answer, and an empty text
+    if there is one that it cannot tell, such as two letters: then nothing is returned either.
 
     Examples
     --------
@@ -100,11 +107,24 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
         return text
     before = text[: line.start()]
     own = answer_of(before)
-    if own is None:
-        return text
-    if _BARE.fullmatch(before.strip()):
+    if not own:
+        return text if own is None else ""
+    refuses = is_short(before) and REFUSAL.search(plain_text(before))
+    if refuses or _BARE.fullmatch(before.strip()):
         return before
     return text if answer_of(text) in (own, None) else ""
+
+
+def before_next_turn(raw: str) -> str:
+    """Return the reply up to a line that may begin a made-up question, or the model's thoughts."""
+    line = _NEXT_TURN.search(raw)
+    return raw[: line.start()] if line else raw
+
+
+def is_short(part: str) -> bool:
+    """Return whether a part of a reply is a single line, too short to be a vignette."""
+    line = part.strip()
+    return 0 < len(line) <= _SHORT and "\n" not in line
 
 
 def plain_text(raw: str) -> str:

@@ -15,7 +15,14 @@ from string import ascii_uppercase
 from typing import Any
 
 from fairstats._lib.untrusted_files import parse_json
-from fairstats.asking.answer_from_reply import ParsedAnswer, hedged, parse_answer
+from fairstats.asking.answer_from_reply import (
+    REFUSED,
+    UNPARSED,
+    ParsedAnswer,
+    hedged,
+    parse_answer,
+    said,
+)
 from fairstats.asking.reply_patterns import (
     ACRONYM,
     ACTS,
@@ -80,7 +87,7 @@ def read_reply(
     read = _read_reply(raw, benchmark, options or {})
     # Not what a model says, but what a file says of its reply.
     told = read.status == "unparsed" and raw is not None and is_refusal(raw.strip())
-    return ParsedAnswer(None, "refused") if told else read
+    return REFUSED if told else read
 
 
 def _read_reply(raw: str | None, benchmark: Benchmark, texts: Mapping[str, str]) -> ParsedAnswer:
@@ -133,17 +140,18 @@ def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     """
     turn = own_turn(
         (raw or "").replace("\N{MINUS SIGN}", "-"),
-        lambda part: _parse(part, benchmark).letter,
+        lambda part: said(_parse(part, benchmark), part),
     )
-    return _parse(turn, benchmark)
+    return _parse(turn, benchmark) or UNPARSED
 
 
-def _parse(turn: str, benchmark: Benchmark) -> ParsedAnswer:
+def _parse(turn: str, benchmark: Benchmark) -> ParsedAnswer | None:
+    """Read a reply by the first rule with a match; None if there is none, or it is retracted."""
     text = plain_text(turn)
     if text.startswith(":"):
         text = f"Answer{text}"
     if not text:
-        return ParsedAnswer(None, "unparsed")
+        return None
     fields: Found = set()
     reader = _Reader(text, benchmark)
     if "{" in text and (parts := _json_part(turn)):
@@ -154,22 +162,22 @@ def _parse(turn: str, benchmark: Benchmark) -> ParsedAnswer:
         reader.last = len(plain_text(before))
     found = fields | reader.final_statements()
     if found or (found := reader.named_fields() or reader.sentences()):
-        return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
+        return None if reader.retracted() else _decide(found)
     if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
-        return ParsedAnswer(None, "refused")
+        return REFUSED
     if CUT_OFF.search(text, max(0, len(text) - 40)):
-        return ParsedAnswer(None, "unparsed")
+        return None
     if found := reader.lines():
-        return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
-    if reader.refuses(text):
-        return ParsedAnswer(None, "refused")
-    return _decide(reader.last_sentence())
+        return None if reader.retracted() else _decide(found)
+    return REFUSED if reader.refuses(text) else _decide(reader.last_sentence())
 
 
-def _decide(found: Found) -> ParsedAnswer:
+def _decide(found: Found) -> ParsedAnswer | None:
     """Return one possible value as the answer."""
+    if not found:
+        return None
     value = found.pop() if len(found) == 1 else None
-    return ParsedAnswer(value, "unparsed" if value is None else "ok")
+    return UNPARSED if value is None else ParsedAnswer(value, "ok")
 
 
 def _json_part(raw: str) -> tuple[str, Any, str] | None:

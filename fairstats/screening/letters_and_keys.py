@@ -13,6 +13,7 @@ import scipy
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
+from fairstats.asking.reply_patterns import before_next_turn
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import (
@@ -266,11 +267,19 @@ def _wrong_without(found: Finding, keyed: pd.DataFrame, what: str) -> Finding:
 
 
 def read_again(item: str, reply: str, layout: Layout) -> str | None:
-    """Return the answer that our parser reads in a reply to an item."""
-    texts = layout.option_texts.get(item)
-    if not layout.has_letters:
-        return read_reply(reply, layout.benchmark, texts).letter
-    return parse_answer(reply, texts or dict.fromkeys(layout.benchmark.options, "")).letter
+    """Return the answer that our parser reads in a reply to an item.
+
+    If it reads none before a line such as "Question:", it is open whose answer follows.
+    """
+    texts, before = layout.option_texts.get(item), before_next_turn(reply)
+
+    def read(part: str) -> str | None:
+        if not layout.has_letters:
+            return read_reply(part, layout.benchmark, texts).letter
+        return parse_answer(part, texts or dict.fromkeys(layout.benchmark.options, "")).letter
+
+    is_open = before != reply and before.strip() and read(before) is None
+    return None if is_open else read(reply)
 
 
 def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:

@@ -333,6 +333,24 @@ def without_letters(given, hidden):
     )
 
 
+@pytest.mark.parametrize(
+    ("own", "status"),
+    [("I cannot answer that.", "refused"), ("It depends.", "unparsed"), ("Heparin", "ok")],
+)
+def test_letters_of_made_up_questions_are_not_the_models(own, status, honest, synthetic):
+    """Its parser stops before them, and knows the options' texts."""
+    rng = np.random.default_rng(1)
+    odd = rng.random(len(honest[0])) < 0.1
+    made_up = rng.choice(list("ABCD"), len(odd))
+    run_on = pd.Series(made_up).radd("\n\nQuestion: A man has a cough.\nAnswer: ")
+    table = honest[0].assign(
+        answer_raw=honest[0]["answer"].mask(odd, own) + run_on,
+        answer=honest[0]["answer"].mask(odd & (status != "ok"), None),
+        status=np.where(odd, status, "ok"),
+    )
+    assert replies_of(table, synthetic)["flag"] == "ok"
+
+
 @pytest.mark.parametrize("share", [0.06, 0.5])
 def test_replies_that_a_stricter_parser_did_not_read_are_counted_apart(honest, synthetic, share):
     hidden = np.random.default_rng(1).random(len(honest[0])) < share
