@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import shutil
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -271,7 +271,7 @@ def _publish_into(
     facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
-        _refuse_other_content(final, facts["content"], own)
+        _refuse_other_content(final, facts["content"], overruled, own)
         assemble(site)
         return Published(final, new=False)
     check_manifests(site)
@@ -322,7 +322,7 @@ def _publish_into(
             if not final.exists():
                 raise
             # Another process published first; releases of one name have the same content.
-            _refuse_other_content(final, facts["content"], own)
+            _refuse_other_content(final, facts["content"], overruled, own)
             return Published(final, new=False)
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -364,13 +364,20 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
         raise input_error("the clock of this machine", message, "correct the clock")
 
 
-def _refuse_other_content(final: Path, content: Mapping[str, str], own: OwnPages | None) -> None:
+def _refuse_other_content(
+    final: Path,
+    content: Mapping[str, str],
+    overruled: Sequence[Mapping[str, Any]],
+    own: OwnPages | None,
+) -> None:
     try:
         manifest = read_manifest(final)
     except InputError:
         message, remedy = "exists but is not a release", "use another name or folder"
         raise input_error(final, message, remedy) from None
     other = [name for name in content if manifest["content"].get(name) != content[name]]
+    if manifest.get("overruled", []) != overruled:
+        other.append("reasons of overruled models")
     given = {f"{OWN_PAGES}/{name}": text for name, text in (own.files if own else {}).items()}
     kept = {name: sha for name, sha in manifest["files"].items() if name.startswith(OWN_PAGES)}
     if kept != {name: hashlib.sha256(text).hexdigest() for name, text in given.items()}:

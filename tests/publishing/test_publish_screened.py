@@ -80,6 +80,12 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     # In the charts and the table.
     assert len(re.findall(r"( †)? ‡</a>", page)) > 3
     assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+    # The same release with another reason is another one.
+    other = dict.fromkeys(blocked(moved_rows), "Another reason.")
+    again = {"release": "1", "out": tmp_path / "site"}
+    with pytest.raises(InputError, match="with different reasons of overruled models"):
+        publish(moved_rows, overrule=other, **again)
+    assert not publish(moved_rows, overrule=blocked(moved_rows), **again).new
 
 
 def test_badge_and_documents_have_the_questions_and_the_reason(refusing, moved_rows, tmp_path):
