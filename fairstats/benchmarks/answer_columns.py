@@ -380,6 +380,10 @@ def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, di
     names: dict[str, list[str]] = {}
     for side in (befores, afters):
         one_model = len(frames) == 1 and len(side[0]) > 1 and _MODELS.search(side[0])
+        if len(side) > 1 and not all(re.search(r"[^\W_]", text) for text in side):
+            named = first_of([f"{one}{{group}}{other}" for one, other in frames])
+            message = f"the columns {named} differ by words that one of them lacks"
+            raise input_error(source, message, "name the model or the prompt in each of them")
         if len(side) > 1 or (one_model and not names):
             template, names = _answer_sets(side)
             sides.append(template)

@@ -366,6 +366,10 @@ def test_long_replies_are_replies_to_read():
             r"emma_anna.*not clear which is the group; give --wide \"\{model\}_\{group\}\" or",
         ),
         (
+            table_of(["id:id", *(f"gpt_{g}{s}" for s in ("_cot", "") for g in ("male", "female"))]),
+            "gpt_{group}_cot, gpt_{group} differ by words that one of them lacks; name the",
+        ),
+        (
             table_of(["id:id", "x", "y"]),
             "no column is recognised as the group; .*columns are id, x, y",
         ),
