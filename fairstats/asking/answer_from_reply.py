@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from fairstats.asking.own_turn import is_short, own_turn, plain_text
 from fairstats.asking.reply_patterns import (
     AFTER_LETTER,
     CLAUSE_START,
@@ -37,10 +38,7 @@ from fairstats.asking.reply_patterns import (
     SENTENCE,
     SENTENCE_END,
     SEPARATOR,
-    is_short,
     letter_patterns,
-    own_turn,
-    plain_text,
 )
 from fairstats.benchmarks.refusals import REFUSAL
 
@@ -165,7 +163,7 @@ _REACH = 500
 class Reader:
     """Reads one reply by each rule.
 
-    The text is from `fairstats.asking.reply_patterns.plain_text`; options are by capital letter.
+    The text is from `fairstats.asking.own_turn.plain_text`; options are by capital letter.
     """
 
     def __init__(self, text: str, options: Mapping[str, str]) -> None:

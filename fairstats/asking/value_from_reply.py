@@ -23,6 +23,7 @@ from fairstats.asking.answer_from_reply import (
     parse_answer,
     said,
 )
+from fairstats.asking.own_turn import own_turn, plain_text
 from fairstats.asking.reply_patterns import (
     ACRONYM,
     ACTS,
@@ -53,8 +54,6 @@ from fairstats.asking.reply_patterns import (
     SCALE,
     SENTENCE_END,
     noun_cues,
-    own_turn,
-    plain_text,
 )
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import MOST_OPTION

@@ -13,7 +13,7 @@ import scipy
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.asking.reply_patterns import before_next_turn
+from fairstats.asking.own_turn import before_next_turn
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import (

@@ -25,7 +25,7 @@ from fairstats._lib.untrusted_files import distinct_names
 from fairstats.answers.files import RATINGS_SUFFIX
 from fairstats.asking.item_prompts import Prompt, load_template, quoted
 from fairstats.asking.models import AskingOptions, Connect, Reply, Slot, Task
-from fairstats.asking.reply_patterns import without_thinking
+from fairstats.asking.own_turn import without_thinking
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.ratings.collection.assignment import TASKS, load_handed_out
 from fairstats.ratings.collection.forms import as_given, check_mirrored, shown

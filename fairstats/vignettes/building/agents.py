@@ -18,7 +18,8 @@ from fairstats._lib.safe_names import text_sha256
 from fairstats._lib.untrusted_files import distinct_names
 from fairstats.asking.item_prompts import Prompt, load_prompt, load_template, quoted
 from fairstats.asking.models import Ask, Model, Replies, Reply, Task
-from fairstats.asking.reply_patterns import SENTENCE_END, plain_text, without_thinking
+from fairstats.asking.own_turn import plain_text, without_thinking
+from fairstats.asking.reply_patterns import SENTENCE_END
 from fairstats.benchmarks.declaration import NEUTRALIZED, ORIGINAL
 from fairstats.benchmarks.refusals import REFUSAL
 from fairstats.benchmarks.vignette_items import Item
