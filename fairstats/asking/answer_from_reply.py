@@ -62,6 +62,7 @@ class ParsedAnswer:
     status: Status
 
 
+_GOES_ON = re.compile(r"(?i):\s*$|\b(?:but|however|instead|though|that said)\b")
 UNPARSED, REFUSED = ParsedAnswer(None, "unparsed"), ParsedAnswer(None, "refused")
 
 
@@ -113,7 +114,10 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
 
 def said(found: ParsedAnswer | None, part: str) -> str | None:
     """Return what a part of a reply says, for `own_turn`."""
-    if found is None or (found == UNPARSED and not is_short(part)):
+    # "I cannot give advice, but for a class:" goes on.
+    refusal = REFUSAL.search(plain_text(part)) if found == REFUSED else None
+    goes_on = refusal and _GOES_ON.search(plain_text(part), refusal.end())
+    if found is None or goes_on or (found == UNPARSED and not is_short(part)):
         return None
     return "" if found == UNPARSED else found.letter or found.status
 
