@@ -105,9 +105,7 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
             texts = {_bare(plain_text(words).casefold()) for words in options.values()}
             if _bare(plain_text(part).casefold()) not in texts:
                 return "" if is_short(part) else None
-        # Without the options' texts, a few words may be one.
-        may_be_one = not any(options.values()) and is_short(part) and part.strip()[-1] != ":"
-        return "" if found is None and may_be_one else said(found, part)
+        return said(found, part)
 
     return _parse(own_turn(raw or "", answer_of), options) or UNPARSED
 

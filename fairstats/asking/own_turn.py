@@ -60,8 +60,11 @@ _NEXT_TURN = re.compile(
 )
 # Who checks an answer may ask questions, and then correct it.
 _CORRECTED = re.compile(
-    r"(?i)\b(revis|correct|final|updat|chang|new)\w*\s+(answer|choice|option|score|level|decision)"
+    r"(?i)\b(?:revised|corrected|updated|changed|new)\s+(?:answer|choice|option|score|level|decision)"
+    r"[*_ ]*(?::|is\b)"
 )
+# Words in bold may be a heading.
+_HEADING = re.compile(r"\s*(?:#|\*\*)\W*[^\W\d_]{2}")
 # A longer line can be a vignette.
 _SHORT = 100
 # A line with nothing but an answer: it has few words, or begins with an option's letter.
@@ -75,10 +78,10 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     left in a reply. A token that ends the turn, or begins another's, ends the reply, unless the
     reply begins with it: then it holds its prompt. The first line that begins with a name such as
     ``User:``, ``Question:`` or ``Case:``, or is ``###``, ends the reply only after a single line of
-    few words, or of an option, with an answer, or after a single line that refuses. So a reply that
-    repeats the question first, reasons with questions, or corrects its answer stays whole. If such
-    a line follows more text with an answer, and the whole has another one, it is open whose that
-    is: nothing is returned.
+    few words, or of an option, with an answer, or after a single line that refuses; a heading or a
+    question is none. So a reply that repeats the question first, reasons with questions, or
+    corrects its answer stays whole. If such a line follows more text with an answer, and the whole
+    has another one, it is open whose that is: nothing is returned.
 
     `answer_of` reads a part of the reply. It returns None if there is no answer, and an empty text
     if there is one that it cannot tell, such as two letters: then nothing is returned either.
@@ -103,19 +106,20 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     if line is None or _CORRECTED.search(text, line.start()):
         return text
     before = text[: line.start()]
-    own = answer_of(before)
+    own = None if before.rstrip(" *_\n").endswith((":", "?")) else answer_of(before)
     if not own:
         return text if own is None else ""
     refuses = is_short(before) and REFUSAL.search(plain_text(before))
-    if refuses or _BARE.fullmatch(before.strip()):
+    if not _HEADING.match(before) and (refuses or _BARE.fullmatch(before.strip())):
         return before
     return text if answer_of(text) in (own, None) else ""
 
 
 def before_next_turn(raw: str) -> str:
-    """Return the reply up to a line that may begin a made-up question, or the model's thoughts."""
-    line = _NEXT_TURN.search(raw)
-    return raw[: line.start()] if line else raw
+    """Return the reply after its thinking, up to a line that may begin a made-up question."""
+    text = without_thinking(raw)
+    line = _NEXT_TURN.search(text)
+    return text[: line.start()] if line else text
 
 
 def is_short(part: str) -> bool:

@@ -13,7 +13,7 @@ import scipy
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.asking.own_turn import before_next_turn
+from fairstats.asking.own_turn import before_next_turn, without_thinking
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import (
@@ -184,8 +184,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    replies = zip(stored["item_id"], stored["answer_raw"], strict=True)
-    table = stored.assign(read=[read_again(item, raw, layout) for item, raw in replies])
+    table = stored.assign(read=read_again(stored, layout))
     for column in ("answer", "answer_key"):
         table[column] = table[column].map(layout.benchmark.canonical, na_action="ignore")
     there = table[table["read"].notna()]
@@ -266,20 +265,37 @@ def _wrong_without(found: Finding, keyed: pd.DataFrame, what: str) -> Finding:
     return Finding(REPLIES, votes / items, limit, p, "look", note, question)
 
 
-def read_again(item: str, reply: str, layout: Layout) -> str | None:
-    """Return the answer that our parser reads in a reply to an item.
+def read_again(rows: pd.DataFrame, layout: Layout) -> list[str | None]:
+    """Return the answer that our parser reads in the reply of each row of an answer set.
 
-    If it reads none before a line such as "Question:", it is open whose answer follows.
+    If there is none before a line such as "Question:", the model may have made the question up: its
+    own answer may be in words that are not read, or a parser may have stopped there. So an answer
+    after it counts only if most of those that are stored with one are the same.
     """
-    texts, before = layout.option_texts.get(item), before_next_turn(reply)
+    blank = dict.fromkeys(layout.benchmark.options, "")
 
-    def read(part: str) -> str | None:
+    def read(item: str, part: str) -> str | None:
+        texts = layout.option_texts.get(item)
         if not layout.has_letters:
             return read_reply(part, layout.benchmark, texts).letter
-        return parse_answer(part, texts or dict.fromkeys(layout.benchmark.options, "")).letter
+        return parse_answer(part, texts or blank).letter
 
-    is_open = before != reply and before.strip() and read(before) is None
-    return None if is_open else read(reply)
+    found: list[str | None] = []
+    is_open: list[bool] = []
+    for item, raw in zip(rows["item_id"], rows["answer_raw"], strict=True):
+        reply = raw if isinstance(raw, str) else ""
+        before = before_next_turn(reply)
+        found.append(read(item, reply))
+        ends = 0 < len(before.strip()) < len(without_thinking(reply).strip())
+        is_open.append(found[-1] is not None and ends and read(item, before) is None)
+    stored = [
+        answer == one
+        for answer, one, open_ in zip(rows["answer"], found, is_open, strict=True)
+        if open_ and isinstance(answer, str)
+    ]
+    if sum(stored) * 2 > len(stored):
+        return found
+    return [None if open_ else one for one, open_ in zip(found, is_open, strict=True)]
 
 
 def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:

@@ -151,7 +151,9 @@ def _replies_lack_letters(rows: pd.DataFrame, layout: Layout) -> bool:
     if missing.empty or "answer_raw" not in missing:
         return False
     confirmed = sum(
-        isinstance(raw, str) and raw.strip() != "" and read_again(item, raw, layout) is None
-        for item, raw in zip(missing["item_id"], missing["answer_raw"], strict=True)
+        isinstance(raw, str) and raw.strip() != "" and pd.isna(answer) and read is None
+        for answer, raw, read in zip(
+            rows["answer"], rows["answer_raw"], read_again(rows, layout), strict=True
+        )
     )
     return bool(confirmed >= (1 - DISAGREE) * len(missing))

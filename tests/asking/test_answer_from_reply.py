@@ -26,6 +26,23 @@ def test_replies_of_the_table_are_read(raw: str, said: str) -> None:
     assert parse_answer(raw, OPTIONS) == expected
 
 
+@pytest.mark.parametrize(
+    ("first", "letter"),
+    [
+        ("Aspirin.", "A"),
+        ("**Aspirin**", None),
+        ("He is on aspirin.", None),
+        ("The best answer is aspirin.", None),
+    ],
+)
+def test_an_options_text_before_a_question_is_a_choice_or_part_of_the_vignette(
+    first: str, letter: str | None
+) -> None:
+    raw = f"{first}\n\nQuestion: What is next?\nAnswer: C"
+    assert parse_answer(raw, OPTIONS).letter == letter
+    assert parse_answer(raw, dict.fromkeys(OPTIONS, "")).letter == "C"
+
+
 def test_table_has_each_reply_once() -> None:
     replies = [raw for group in TABLE["groups"] for _, raw in group["replies"]]
     assert len(replies) == len(set(replies)) > 300

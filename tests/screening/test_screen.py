@@ -351,6 +351,23 @@ def test_letters_of_made_up_questions_are_not_the_models(own, status, honest, sy
     assert replies_of(table, synthetic)["flag"] == "ok"
 
 
+@pytest.mark.parametrize(
+    "form", ["Let me think.\n\nPatient: A man.\n\nAnswer: ", "<think>\nQ:\n</think>"]
+)
+def test_letters_after_headings_are_those_of_the_model(form, honest, synthetic, by_check):
+    """Most are stored as they are read."""
+    replies = honest[0].assign(answer_raw=form + honest[0]["answer"])
+    assert replies_of(replies, synthetic)["flag"] == "ok"
+    wrong = replies["answer"] != replies["answer_key"]
+    corrected = replies["answer"].mask(wrong, replies["answer_key"])
+    assert replies_of(replies.assign(answer=corrected), synthetic)["flag"] == "look"
+    hidden = wrong & (replies["group"] == "black")
+    status = np.where(hidden, "unparsed", "ok")
+    unread = replies.assign(answer=replies["answer"].mask(hidden, None), status=status)
+    found = by_check(screen(unread, benchmarks=[synthetic]), "Model-A")
+    assert set(found.loc[["stored_replies", "missing_by_group"], "flag"]) == {"look"}
+
+
 @pytest.mark.parametrize("share", [0.06, 0.5])
 def test_replies_that_a_stricter_parser_did_not_read_are_counted_apart(honest, synthetic, share):
     hidden = np.random.default_rng(1).random(len(honest[0])) < share
