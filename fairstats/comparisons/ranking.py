@@ -370,7 +370,7 @@ def rank_board(
         # Those of all models would fill the memory.
         tallies = items.tallies(model)
         samples[model] = int(tallies[..., _N].max(initial=1))
-        estimates[model], totals[model] = estimate_of(tallies[items.common]), tallies.sum(axis=0)
+        estimates[model], totals[model] = estimate_of(tallies), tallies.sum(axis=0)
         lacking = "missing answers count against the model" * bool(lacking_pairs(tallies).any())
         notes[model] = "; ".join(filter(None, (items.notes[model], lacking)))
         del tallies
@@ -458,7 +458,7 @@ def _without_rank(
     for model in estimates:
         if model not in figures or len(figures) == 1:
             reasons[model] = alone if model in figures else "there are no answers for a group"
-            arrays[model] = items.tallies(model)[items.common]
+            arrays[model] = items.tallies(model)
     rows = [
         {
             "model": model,

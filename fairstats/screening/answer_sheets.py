@@ -296,12 +296,16 @@ class Panel(Memo):
     def in_benchmark(self) -> Bools:
         """Return the cells that the benchmark has, as far as can be told.
 
-        If no set of several models was asked a variant of an item, but others of its variants, the
-        item lacks it.
+        If of several models at most one was asked a variant of an item, but others of its variants,
+        the item lacks it. That one could have made its rows up.
         """
-        asked = np.any([sheet.letters != NOT_ASKED for sheet in self.everything], axis=0)
-        few = len({sheet.family for sheet in self.everything}) < _SEVERAL_MODELS
-        return np.asarray(asked | ~asked.any(axis=1, keepdims=True) | few)
+        models: dict[str, Bools] = {}
+        for sheet in self.everything:
+            given = sheet.letters != NOT_ASKED
+            models[sheet.family] = models.get(sheet.family, given) | given
+        number = np.sum([*models.values()], axis=0)
+        few = len(models) < _SEVERAL_MODELS
+        return np.asarray((number > 1) | ~number.any(axis=1, keepdims=True) | few)
 
     def line(self, sheet: Sheet) -> str:
         """Return the first model of the sheet's line of successors: itself if none is declared."""

@@ -400,3 +400,15 @@ def test_fewer_samples_of_an_item_that_another_model_lacks_do_not_help(answers_o
     assert found.loc["one", "least_favourable"] <= expected.loc["one", "least_favourable"]
     assert found["rank"].to_dict() == expected["rank"].to_dict() == {"other": 1, "one": 2}
     assert (rank_differences(pd.concat([*fewer, other]))["bounds_low"] <= 1).all()
+
+
+def test_items_that_another_model_lacks_do_not_change_an_estimate(board_of):
+    """They are those on which the first model's answers change."""
+    answers = board_of(one=["AB"] * 4 + ["AA"] * 96, two=["AA"] * 80 + ["BB"] * 20)
+    gap = answers["item_id"].isin(sorted(answers["item_id"].unique())[:4])
+    fewer = answers[~gap | (answers["model"] == "one")]
+    whole, found = (rank_models(table).set_index("model") for table in (answers, fewer))
+    assert found.loc["one", "estimate"] == whole.loc["one", "estimate"] > 0
+    assert found.loc["one", "estimate"] == found.loc["one", "least_favourable"]
+    (row,) = rank_differences(fewer).to_dict("records")
+    assert row["bounds_low"] <= row["difference"] <= row["bounds_high"]

@@ -179,6 +179,13 @@ def test_variants_that_an_item_lacks_are_not_missing(models, flag, honest, synth
     found = screen(lacking, benchmarks=[synthetic]).to_frame()
     about_missing = found["check"].isin(["missing_rows", "missing_by_group"])
     assert set(found.loc[about_missing, "flag"]) == {flag}
+    made_up = pd.concat([lacking, honest[0]]).drop_duplicates(
+        ["model", "item_id", "attribute", "group"]
+    )
+    found = screen(made_up, benchmarks=[synthetic]).to_frame()
+    about_missing = found["check"].isin(["missing_rows", "missing_by_group"])
+    others = about_missing & (found["model"] != honest[0]["model"].iloc[0])
+    assert set(found.loc[others, "flag"]) == {flag}
     without_item = lacking[lacking["item_id"] != names[0]]
     found = screen(without_item, benchmarks=[synthetic]).to_frame()
     assert set(found.query("check == 'missing_rows'")["flag"]) == {"look"}
