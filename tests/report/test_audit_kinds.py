@@ -51,7 +51,9 @@ def test_report_of_each_kind(name, text, snapshot):
     # What follows has times, versions and hashes, or is the same for all models.
     body = text(name).partition("\nDeclarations\n")[0]
     body = re.sub(r"fairstats release 2026.11 · .*|[0-9a-f]{32}", "…", body)
-    assert re.sub(r"-{3,}| {2,}", "  ", body) == snapshot
+    # Nor the lines of tables, and empty ones.
+    body = re.sub(r"[+=-]{3,}| {2,}|(\+  )+\+", "  ", body)
+    assert re.sub(r"\s*\n(\s*\n)*", "\n", body) == snapshot
 
 
 @pytest.mark.parametrize("name", KEYLESS)
@@ -78,11 +80,10 @@ def test_pairs_are_those_of_the_varied_attributes(name, release):
     assert answers.units == (14 if name == "urgency" else ITEMS)
 
 
-@pytest.mark.parametrize("name", ["interviews", "urgency", "essays"])
-def test_report_of_each_kind_verifies(name, release, tmp_path, monkeypatch):
+def test_report_without_a_key_verifies(release, tmp_path, monkeypatch):
     # The release has no pages that could be drawn again, but the report can be.
     monkeypatch.setattr(verify_report, "verify", without_pages)
-    pdf = report_model(f"model-{name}", release.path, to="pdf", out=tmp_path / "report.pdf")
+    pdf = report_model("model-urgency", release.path, to="pdf", out=tmp_path / "report.pdf")
     _, found = verify_report.verify_report(pdf, release.path)
     assert found.problems == ()
 

@@ -385,7 +385,9 @@ def test_scope_counts_and_names_the_versions_that_were_asked(release):
         ("a.html", "pdf", None),
     ],
 )
-def test_a_name_without_a_suffix_gets_that_of_the_format(release, tmp_path, out, to, written):
+def test_a_name_without_a_suffix_gets_that_of_the_format(
+    release, tmp_path, out, to, written, undrawn_reports
+):
     if written is None:
         with pytest.raises(InputError, match="is not a name for"):
             report_model("Model-2", release.path, to=to, out=tmp_path / out)
@@ -393,6 +395,11 @@ def test_a_name_without_a_suffix_gets_that_of_the_format(release, tmp_path, out,
         return
     path = report_model("Model-2", release.path, to=to, out=tmp_path / out)
     assert path == tmp_path / written
+    assert path.is_file()
+
+
+def test_report_has_no_wrong_words(release, tmp_path):
+    path = report_model("Model-2", release.path, to="html", out=tmp_path / "audit")
     text = path.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
     body = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.DOTALL)
