@@ -82,7 +82,7 @@ def folder(built_in, tmp_path):
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     path = tmp_path_factory.mktemp("answers") / "a.parquet"
-    answers_of_models(("One", "Two")).to_parquet(path)
+    answers_of_models(("One",)).to_parquet(path)
     return path
 
 
