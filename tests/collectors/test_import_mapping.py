@@ -592,8 +592,7 @@ def test_unknown_format_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
-    [("runs.0.reply", "A"), ("runs.1", "B"), ("a.b", "C"), ("a.b.c", "D")],
+    ("path", "value"), [("runs.0.reply", "A"), ("runs.1", "B"), ("a.b", "C"), ("a.b.c", "D")]
 )
 def test_path_leads_through_objects_and_lists(path, value):
     assert found({"runs": [{"reply": "A"}, "B"], "a.b": "C", "a": {"b": {"c": "D"}}}, path) == value

@@ -34,15 +34,7 @@ from fairstats.inference.verdict import EQUIVALENT
 from fairstats.metrics.registry import METRICS
 from fairstats.report.terminal import print_estimates
 from tests.make_answers import make_answers
-from tests.make_kinds import (
-    CONTROLLED,
-    DECLARED,
-    ONE_PAIR,
-    PLACEBO,
-    SIGNS,
-    answers_to,
-    declared,
-)
+from tests.make_kinds import CONTROLLED, DECLARED, ONE_PAIR, PLACEBO, SIGNS, answers_to, declared
 
 ALPHA = 0.05
 

@@ -24,12 +24,7 @@ from fairstats.release.manifest import reason_problem
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
-from fairstats.report.notes import (
-    flag_notes,
-    flags_of,
-    screening_of,
-    screening_summary,
-)
+from fairstats.report.notes import flag_notes, flags_of, screening_of, screening_summary
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
 from tests.publishing.edited_releases import change_manifest
 from tests.screening.frauds import copied

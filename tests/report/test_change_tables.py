@@ -18,15 +18,7 @@ from fairstats.report import render
 from fairstats.report.changes.page import show_strategies, show_versions
 from fairstats.report.model.page import show_model
 
-from .changes import (
-    BETTER,
-    NAMES,
-    charted,
-    compared,
-    declared_successors,
-    release_of,
-    words_of,
-)
+from .changes import BETTER, NAMES, charted, compared, declared_successors, release_of, words_of
 from .conftest import answers_of_models
 from .undrawn import undrawn
 
