@@ -33,7 +33,7 @@ def answers():
 @pytest.fixture
 def few_rows(monkeypatch):
     """Let a part have the answers of some items."""
-    monkeypatch.setattr(fairstats.release.stored_answers, "PART_ROWS", 50)
+    monkeypatch.setattr(fairstats.release.stored_answers, "PART_ROWS", 100)
 
 
 def published(answers, folder, **options):
