@@ -174,6 +174,7 @@ def test_statement_names_every_manifest_and_what_was_checked(site):
 # --- Verification on another machine
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_signed_site_verifies_from_another_folder(site, keys):
     done = run("verify", site, "--trust", public(keys["board"]))
     assert done.exit_code == 0, done.output

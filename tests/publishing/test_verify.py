@@ -125,6 +125,7 @@ def words_of(found) -> dict[str, str]:
     }
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_what_lies_around_the_releases_is_verified_and_made_again(site, published):
     (site / "latest" / "index.html").write_text("<p>all is fair</p>")
     (site / "releases.json").unlink()
@@ -139,6 +140,7 @@ def test_what_lies_around_the_releases_is_verified_and_made_again(site, publishe
     assert content(site) == content(published)
 
 
+@pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize("name", ["1", "2"])
 def test_a_release_that_is_gone_is_missed(site, name):
     shutil.rmtree(site / "v" / name)
