@@ -35,9 +35,7 @@ from fairstats.inference.effect_sizes import partly_paired_ratio
 from fairstats.inference.evalues import e_bh, mcnemar_evalue
 from fairstats.inference.intersections import shrink_intersections
 from fairstats.inference.intervals import square_and_add, tango, tango_limits, wilson
-from fairstats.inference.item_bootstrap import (
-    bounded_mean_interval,
-)
+from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.letters import bowker, matched_patterns, stuart_maxwell
 from fairstats.inference.mcnemar import cochran_q
 from fairstats.inference.multiplicity import max_t, rank_sets
@@ -148,14 +146,8 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     bounded_mean_interval: lambda: (([0.1, 0.5, 0.7],), {}),
     check_submission: lambda: (("no/such/folder",), {}),
     fairstats.cohens_h_interval: lambda: ((), PAIRED),
-    fairstats.compare: lambda: (
-        (answers(("m",)), answers(("m-2",))),
-        {},
-    ),
-    fairstats.compare_levels: lambda: (
-        (answers(("m", "n")), "model"),
-        {"adjust": "holm"},
-    ),
+    fairstats.compare: lambda: ((answers(("m",)), answers(("m-2",))), {}),
+    fairstats.compare_levels: lambda: ((answers(("m", "n")), "model"), {"adjust": "holm"}),
     compare_policies: lambda: ((answers(),), {}),
     counterfactual_rates: lambda: ((ratings(),), {}),
     crossed_interval: lambda: (CROSSED, {}),
@@ -228,10 +220,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     matched_patterns: lambda: (([[1, 0], [0, 1]], [[1, 0], [0, 1]]), {}),
     mean_difference: lambda: (([0.1, -0.2, 0.3],), {}),
     partly_paired_ratio: lambda: ((), PAIRED | OWN),
-    square_and_add: lambda: (
-        tuple(np.asarray([n]) for n in (6, 10, 4, 10, 0.2)),
-        {"alpha": 0.05},
-    ),
+    square_and_add: lambda: (tuple(np.asarray([n]) for n in (6, 10, 4, 10, 0.2)), {"alpha": 0.05}),
     apply_policy: lambda: (([1] * len(PATTERNS), "available"), {}),
     power_means: lambda: ((50, 0.2, 1.0), {}),
     samplesize_means: lambda: ((0.2, 1.0), {}),
@@ -432,17 +421,9 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, ("n",)),
     (bootstrap_counts, {"counts": [1, 2, 3, 4]}, ("counts",)),
     (fairstats.bootstrap, PAIRED, tuple(PAIRED)),
-    (
-        bounded_mean_interval,
-        {"values": [0.5, 1], "multiplicity": [1, 2]},
-        ("multiplicity",),
-    ),
+    (bounded_mean_interval, {"values": [0.5, 1], "multiplicity": [1, 2]}, ("multiplicity",)),
     (sign_flip_test, {"differences": [1, -1], "multiplicity": [1, 2]}, ("multiplicity",)),
-    (
-        cochran_q,
-        {"patterns": [[1, 0], [0, 1]], "counts": [1, 2]},
-        ("counts",),
-    ),
+    (cochran_q, {"patterns": [[1, 0], [0, 1]], "counts": [1, 2]}, ("counts",)),
     (
         design_effect,
         {"clusters": [[2, 0], [0, 2]], "multiplicity": [5, 5], "influence": [1, -1]},
@@ -591,11 +572,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"n": 2, "values": [0, 1], "probabilities": [1.0]},
         r"one shape \(k,\); got \(2,\) and \(1,\)",
     ),
-    (
-        bootstrap_counts,
-        {"counts": [1, 2, 3, 4], "statistic": "h"},
-        "statistic='h' is unknown",
-    ),
+    (bootstrap_counts, {"counts": [1, 2, 3, 4], "statistic": "h"}, "statistic='h' is unknown"),
     (bootstrap_counts, {"counts": [1, 2], "statistic": ["h"]}, "statistic=.* is unknown"),
     (largest_cluster, {"embeddings": [[1, 0]], "similarity": 80}, "similarity=80 must"),
     (largest_cluster, {"embeddings": [[1, "a"]]}, r"embeddings\[0, 0\]="),

@@ -93,8 +93,8 @@ def test_engine_refuses_names_in_another_spelling(tmp_path):
         ("cot", "\N{CYRILLIC SMALL LETTER ES}\N{CYRILLIC SMALL LETTER O}t"),
     ],
 )
-@pytest.mark.parametrize("column", ["model", "strategy"])
-def test_names_that_look_the_same_are_reported_across_files(one, other, column, whole, tmp_path):
+def test_names_that_look_the_same_are_reported_across_files(one, other, whole, tmp_path):
+    column = "strategy" if "cot" in one else "model"
     write_answers(whole.assign(**{column: one}), tmp_path / "a.parquet")
     assert validate_files(tmp_path) == []
     write_answers(whole.assign(**{column: other}), tmp_path / "b.parquet")

@@ -1,11 +1,13 @@
-"""Write a file that unpacks to gigabytes, read it, and print the problems and the peak of memory.
+"""Write files that unpack to gigabytes, read them, and print problems and the peaks of memory.
 
-Run by `test_hostile_files.py` as a process: ``python read_within_memory.py BOMB FOLDER``.
+Run by `test_hostile_files.py` as a process: ``python read_within_memory.py FOLDER``. Each file has
+a process, forked from one that has loaded the libraries.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import sys
@@ -39,13 +41,9 @@ def distinct(path: Path, encoding: str) -> Path:
     options = {} if dictionary else {"column_encoding": {"model": encoding}}
     names = [(name, pyarrow.string()) for name in REQUIRED_COLUMNS]
     with pyarrow.parquet.ParquetWriter(
-        path,
-        pyarrow.schema(names),
-        compression="zstd",
-        use_dictionary=dictionary,
-        **options,
+        path, pyarrow.schema(names), compression="zstd", use_dictionary=dictionary, **options
     ) as writer:
-        for first in range(0, 20_000, 500):
+        for first in range(0, 12_000, 500):
             columns = dict.fromkeys(REQUIRED_COLUMNS, pyarrow.array(["A"] * 500))
             texts = ["x" * 100_000 + str(number) for number in range(first, first + 500)]
             writer.write_table(pyarrow.table(columns | {"model": pyarrow.array(texts)}))
@@ -85,7 +83,19 @@ MAKERS = {
 
 
 def main() -> None:
-    path = MAKERS[sys.argv[1]](Path(sys.argv[2]))
+    for bomb in MAKERS:
+        child = os.fork()
+        if not child:
+            read(bomb, Path(sys.argv[1]) / bomb)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            sys.exit(f"{bomb}: {status}")
+
+
+def read(bomb: str, folder: Path) -> None:
+    folder.mkdir()
+    path = MAKERS[bomb](folder)
     # A memory limit for this process, so that a failure does not bring the machine down.
     resource.setrlimit(resource.RLIMIT_AS, (6 * GIGABYTE, 6 * GIGABYTE))
     started, problems = time.monotonic(), 0
@@ -96,7 +106,8 @@ def main() -> None:
     seconds = time.monotonic() - started
     # Not ru_maxrss: a process inherits that of the process that started it.
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    print(json.dumps({"problems": problems, "peak_bytes": int(peak) * 1024, "seconds": seconds}))
+    found = {"problems": problems, "peak_bytes": int(peak) * 1024, "seconds": seconds}
+    print(json.dumps({"bomb": bomb, **found}), flush=True)
 
 
 if __name__ == "__main__":

@@ -343,10 +343,7 @@ def test_a_file_that_is_given_twice_is_refused(answers, tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [
-        ("some", "memory_limit='some': Parser Error"),
-        ("1MB", "raise memory_limit"),
-    ],
+    [("some", "memory_limit='some': Parser Error"), ("1MB", "raise memory_limit")],
 )
 def test_a_memory_limit_that_cannot_be_kept_is_an_input_error(limit, said, answers, tmp_path):
     path = write_answers(answers, tmp_path / "answers.parquet")

@@ -266,49 +266,18 @@ def test_any_text_gives_an_option_letter_or_none(raw: str, options: dict[str, st
 @pytest.mark.parametrize(
     "piece",
     [
-        "x",
-        " ",
-        "\n",
-        "A",
-        "A ",
-        "A, ",
-        "A. ",
-        "A/",
-        "(",
-        "answer ",
-        "answer is ",
-        "answer: A\n",
-        "option ",
-        "is ",
-        "not ",
-        "aspirin ",
-        "I can't ",
-        "\\boxed{A} ",
-        "the answer is A, B or C ",
-        "<think>",
-        "</think>x",
-        "not A but ",
-        "antwort ist ",
-        "答案",
-        "if it is ",
-        "Wait. ",
-        "explanation\n",
-        "[A",
-        "(a) ",
-        "a or b or ",
-        "Question: ",
-        "x\nQ:\n",
-        "###\n",
-        "C\nUser\n",
-        "<s>x",
-        "<|im_start|>",
+        *("x", " ", "\n", "A", "A ", "A, ", "A. ", "A/", "(", "answer ", "answer is "),
+        *("answer: A\n", "option ", "is ", "not ", "aspirin ", "I can't ", "\\boxed{A} "),
+        *("the answer is A, B or C ", "<think>", "</think>x", "not A but ", "antwort ist ", "答案"),
+        *("if it is ", "Wait. ", "explanation\n", "[A", "(a) ", "a or b or ", "Question: "),
+        *("x\nQ:\n", "###\n", "C\nUser\n", "<s>x", "<|im_start|>"),
         "x<|im_end|><|im_start|>assistant",
     ],
 )
 def test_parsing_time_is_proportional_to_length(piece: str) -> None:
     begin = time.process_time()
-    parse_answer(piece * (100_000 // len(piece)), OPTIONS)
-    assert time.process_time() - begin < 5  # a search that backtracks takes minutes or hours
+    parse_answer(piece * (30_000 // len(piece)), OPTIONS)
+    assert time.process_time() - begin < 1  # a search that backtracks takes minutes or hours
 
 
 def test_answer_after_a_megabyte_of_text_is_read() -> None:

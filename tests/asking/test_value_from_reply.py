@@ -170,48 +170,18 @@ def test_any_text_gives_a_possible_answer_or_none(raw: str, name: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "x",
-        " ",
-        "\n",
-        "3",
-        "3 ",
-        "3, ",
-        "3. ",
-        "3/",
-        "-",
-        "(",
-        "answer ",
-        "answer is ",
-        "answer: 3\n",
-        "ESI level ",
-        "is ",
-        "not ",
-        "if ",
-        "{",
-        "}",
-        "[",
-        "| ",
-        "the final esi triage acuity ",
-        "level of this ",
-        "I would rate ",
-        "I can't ",
-        "<think>",
-        "score of ",
-        "twenty-",
-        '{"a":',
-        '{"level":3}',
-        "- 3\n",
-        "yes, ",
-        "1. a\n",
-        "less urgent ",
-        "three ",
+        *("x", " ", "\n", "3", "3 ", "3, ", "3. ", "3/", "-", "(", "answer ", "answer is "),
+        *("answer: 3\n", "ESI level ", "is ", "not ", "if ", "{", "}", "[", "| "),
+        *("the final esi triage acuity ", "level of this ", "I would rate ", "I can't "),
+        *("<think>", "score of ", "twenty-", '{"a":', '{"level":3}', "- 3\n", "yes, ", "1. a\n"),
+        *("less urgent ", "three "),
     ],
 )
 def test_reading_time_is_proportional_to_length(piece: str) -> None:
     begin = time.process_time()
     for name in ("triage", "hiring", "suitability"):
-        parse_value(piece * (100_000 // len(piece)), BENCHMARKS[name])
-    assert time.process_time() - begin < 8  # a search that backtracks takes minutes or hours
+        parse_value(piece * (30_000 // len(piece)), BENCHMARKS[name])
+    assert time.process_time() - begin < 1.5  # a search that backtracks takes minutes or hours
 
 
 def test_answer_after_a_megabyte_of_text_is_read() -> None:

@@ -123,10 +123,7 @@ def pairs(groups: str, pairs: str) -> dict[str, str]:
 REFUSED = [
     *(({part: ""}, f"{part}: is missing; add it") for part in REQUIRED),
     # Unknown keys, with the closest known one.
-    (
-        {"versions": f'{VERSIONS}\n[selectd_on]\nm = "role"'},
-        "selectd_on: unknown key; did you",
-    ),
+    ({"versions": f'{VERSIONS}\n[selectd_on]\nm = "role"'}, "selectd_on: unknown key; did you"),
     (
         {"missing": 'mising = 1\nmissing = "available"'},
         "mising: unknown key; did you mean missing?",
@@ -149,17 +146,11 @@ REFUSED = [
     ({"equivalence_margin": f"{MARGIN}nan"}, "must be between 0 and 1"),
     ({"equivalence_margin": f'{MARGIN}"wide"'}, "has the wrong type"),
     ({"title": 'title = "T"\nfamily = "page"'}, "family = 'page': is unknown"),
-    (
-        {"versions": f"{RANKING}largest_missing = 5"},
-        "ranking.largest_missing = '5': must be",
-    ),
+    ({"versions": f"{RANKING}largest_missing = 5"}, "ranking.largest_missing = '5': must be"),
     ({"versions": f"{RANKING}lowest_accuracy = -0.1"}, "ranking.lowest_accuracy = '-0.1': must be"),
     ({"versions": f"{RANKING}common_items = 95"}, "ranking.common_items = '95': must be"),
     *(
-        (
-            {"title": f'title = "T"\npublish_items = {value}'},
-            "publish_items: has the wrong type",
-        )
+        ({"title": f'title = "T"\npublish_items = {value}'}, "publish_items: has the wrong type")
         for value in ('"yes"', "1")
     ),
     *(

@@ -39,12 +39,7 @@ def table_of(columns, rows=12):
 @pytest.mark.parametrize(
     ("columns", "found", "wide", "attribute"),
     [
-        (
-            "id:id, white, black",
-            {"item_id": "id"},
-            ("{group}",),
-            "race",
-        ),
+        ("id:id, white, black", {"item_id": "id"}, ("{group}",), "race"),
         (
             "case_id:id, gpt_4_w, gpt_4_b, gpt_4_mini_w, gpt_4_mini_b",
             {"item_id": "case_id"},
@@ -143,12 +138,7 @@ def table_of(columns, rows=12):
             "sex",
         ),
         # Replies to read.
-        (
-            "id:id, gpt_male:text, gpt_female:text",
-            {"item_id": "id"},
-            ("{model}_{group}",),
-            "sex",
-        ),
+        ("id:id, gpt_male:text, gpt_female:text", {"item_id": "id"}, ("{model}_{group}",), "sex"),
     ],
 )
 def test_columns_of_groups_are_recognised(columns, found, wide, attribute):

@@ -540,10 +540,7 @@ def test_version_is_required_if_there_are_several(tmp_path: Path, service: Chat)
 def test_benchmark_without_vignettes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="without the texts of its vignettes"):
         collect(
-            load_benchmark("fairmedqa"),
-            model="tiny",
-            out=tmp_path,
-            benchmark_version="gpt-agent",
+            load_benchmark("fairmedqa"), model="tiny", out=tmp_path, benchmark_version="gpt-agent"
         )
 
 

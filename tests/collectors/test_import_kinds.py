@@ -351,11 +351,7 @@ def test_template_of_columns_fills_model_and_group(wide, decisions, table):
 def test_template_that_does_not_fit_is_refused(wide, given, message, decisions, table):
     with pytest.raises(InputError) as caught:
         import_table(
-            table(WIDE, "a.csv"),
-            benchmark=decisions,
-            columns={"item_id": "id"},
-            wide=wide,
-            **given,
+            table(WIDE, "a.csv"), benchmark=decisions, columns={"item_id": "id"}, wide=wide, **given
         )
     assert message in str(caught.value)
 

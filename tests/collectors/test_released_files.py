@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 from fairstats_collectors import released_files
 from fairstats_collectors.biasmedqa import import_biasmedqa
-from fairstats_collectors.released_files import (
-    fetch_biasmedqa,
-    fetch_fairmedqa,
-    released_replies,
-)
+from fairstats_collectors.released_files import fetch_biasmedqa, fetch_fairmedqa, released_replies
 
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.loading import load_benchmark

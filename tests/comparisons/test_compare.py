@@ -140,7 +140,7 @@ def test_models_without_a_common_attribute_have_no_figures(missing, answers):
                 "sex": (0.1507, 0.1311, -0.0416, 793),
                 "ses": (0.1605, 0.1497, -0.0673, 788),
             },
-        ),
+        )
     ],
 )
 def test_released_versions_on_common_pairs(newer, expected, released):

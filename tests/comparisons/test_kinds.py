@@ -190,13 +190,13 @@ def test_constant_model_does_not_win(kind, declare):
 
 @pytest.mark.parametrize("kind", SIGNS)
 def test_bounds_contain_every_completion(kind, declare):
-    """Every way to fill in the missing answers of both models."""
+    """The missing answers of both models are at the ends in every way, or between them."""
     benchmark, (first, second, *_) = declare(kind), SIGNS[kind]
     last = SIGNS[kind][-1]
     old, new = [f"{first}-", first + last, last * 2], [f"-{last}", last * 2, f"-{first}"]
     table = compared(benchmark, old, new, missing="bounds")
     found = []
-    for filled in itertools.product({first, second, last}, repeat=3):
+    for filled in (*itertools.product((first, last), repeat=3), [second] * 3):
         texts = "\n".join(old + new).replace("-", "{}").format(*filled).split("\n")
         found.append(compared(benchmark, texts[:3], texts[3:])["estimate"])
     every = pd.concat(found, axis=1)

@@ -285,13 +285,7 @@ def test_figures_of_a_small_table_agree_with_counting_by_hand(answers_of, row_of
             "dp": 2 / 8,
             "eo": 4 / 6 - 3 / 6,
         },
-        "complete": {
-            "accuracy_a": 4 / 7,
-            "accuracy_b": 3 / 7,
-            "ad": 1 / 7,
-            "cfr": 3 / 7,
-            "eo": 0,
-        },
+        "complete": {"accuracy_a": 4 / 7, "accuracy_b": 3 / 7, "ad": 1 / 7, "cfr": 3 / 7, "eo": 0},
         "incorrect": {
             "accuracy_a": 5 / 10,
             "accuracy_b": 3 / 10,
@@ -503,12 +497,7 @@ def crossing(**replaced: str) -> str:
         'wf = ["white", "female"], bf = ["black", "female"] }',
     } | replaced
     return "\n".join(
-        [
-            "[attributes.race_sex]",
-            'label = "Race × sex"',
-            'pairs = [["wm", "bf"]]',
-            *parts.values(),
-        ]
+        ["[attributes.race_sex]", 'label = "Race × sex"', 'pairs = [["wm", "bf"]]', *parts.values()]
     )
 
 

@@ -12,12 +12,7 @@ from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import Outcomes, outcomes_of
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.eligibility import (
-    SELECTED,
-    _joined,
-    why_not_above_chance,
-    why_unranked,
-)
+from fairstats.estimates.eligibility import SELECTED, _joined, why_not_above_chance, why_unranked
 from fairstats.inference.intervals import wilson
 from tests.make_answers import make_answers
 from tests.make_kinds import ONE_PAIR, answers_to, declared

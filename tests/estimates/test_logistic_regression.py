@@ -10,11 +10,7 @@ import pytest
 import scipy
 
 from fairstats._lib.problems import InputError
-from fairstats.estimates.logistic_regression import (
-    REGRESSION_COLUMNS,
-    fit_rows,
-    gee_logistic,
-)
+from fairstats.estimates.logistic_regression import REGRESSION_COLUMNS, fit_rows, gee_logistic
 from fairstats.inference.logistic import clustered_fit
 from tests.make_answers import make_answers
 

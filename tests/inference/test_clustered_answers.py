@@ -342,10 +342,7 @@ def test_flip_p_value_is_never_0():
     assert 0 < flip_test(np.full(10_000, np.pi) + np.arange(10_000) / np.e).p_value < 1e-300
 
 
-@given(
-    st.lists(st.floats(-100, 100, allow_subnormal=False), max_size=30),
-    st.floats(1e-6, 1e6),
-)
+@given(st.lists(st.floats(-100, 100, allow_subnormal=False), max_size=30), st.floats(1e-6, 1e6))
 def test_flips_depend_on_neither_scale_nor_order_nor_direction(d, factor):
     p = flip_test(d).p_value
     assert 0 < p <= 1
@@ -418,10 +415,7 @@ def test_few_clusters_effect_does_not_jump_where_the_median_cluster_changes(answ
     assert np.abs(np.diff(np.log(found))).max() < 0.03 / answers
 
 
-@given(
-    st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=12),
-    st.integers(1, 3),
-)
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=12), st.integers(1, 3))
 def test_few_clusters_effect_is_between_the_design_effect_and_the_number(clusters, copies):
     cells = np.array(clusters)
     total = cells.sum(axis=0)

@@ -22,10 +22,7 @@ from fairstats.inference.item_bootstrap import bounded_mean_interval
 from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]
-BOTH = [
-    crossed_interval,
-    lambda *table: crossed_test(*table, null=0.5),
-]
+BOTH = [crossed_interval, lambda *table: crossed_test(*table, null=0.5)]
 
 COVERAGE = pd.read_csv(ROOT / "benchmarks" / "results" / "crossed_coverage.csv")
 

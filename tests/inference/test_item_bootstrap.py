@@ -11,10 +11,7 @@ from scipy import stats
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.exact_sums import fine_sum_law, law_of_sum
 from fairstats.inference.intervals import wilson
-from fairstats.inference.item_bootstrap import (
-    STEPS,
-    bounded_mean_interval,
-)
+from fairstats.inference.item_bootstrap import STEPS, bounded_mean_interval
 
 # Overlaps of two lists of ten snippets: j in common of 20 − j.
 OVERLAPS = np.array([j / (20 - j) for j in range(11)])

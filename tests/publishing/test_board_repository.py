@@ -405,7 +405,7 @@ def test_accepted_submission_is_published_in_a_signed_chain_of_releases(
     monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
     key = tmp_path / "board.key"
     create_key(key)
-    repository.publish(1, key, INSTALLS="1")
+    repository.publish(1, key)
 
     keeper = repository.clone("keeper-again")
     for branch in ("good", "fraud", "broken"):

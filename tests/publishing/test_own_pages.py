@@ -12,14 +12,7 @@ from fairstats._lib.problems import InputError
 from fairstats.publishing.board_repository import create_board
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
-from fairstats.report.page_output import (
-    ACCENT_A,
-    DIM,
-    INK,
-    drawing,
-    in_page_colours,
-    save_asset,
-)
+from fairstats.report.page_output import ACCENT_A, DIM, INK, drawing, in_page_colours, save_asset
 from fairstats.report.site_pages import write_built_in
 from fairstats.report.site_settings import OWN_PAGES, SiteSettings, read_pages
 from tests.publishing.edited_releases import rehash, relink, run
@@ -82,7 +75,7 @@ def folder(built_in, tmp_path):
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     path = tmp_path_factory.mktemp("answers") / "a.parquet"
-    answers_of_models(("One", "Two")).to_parquet(path)
+    answers_of_models(("One",)).to_parquet(path)
     return path
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,13 +24,9 @@ from fairstats.release.manifest import reason_problem
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
-from fairstats.report.notes import (
-    flag_notes,
-    flags_of,
-    screening_of,
-    screening_summary,
-)
+from fairstats.report.notes import flag_notes, flags_of, screening_of, screening_summary
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
+from tests.publishing.edited_releases import change_manifest
 from tests.screening.frauds import copied
 from tests.submission_files import benchmark_for_submissions, honest_sets
 
@@ -43,15 +41,38 @@ def refusing(monkeypatch):
     monkeypatch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
 
 
-@pytest.fixture
-def moved_rows(demo, all_right, tmp_path):
+@pytest.fixture(scope="module")
+def moved_rows(demo, all_right, tmp_path_factory):
     """The answers of three models, and of one with answers in the rows of the previous items."""
     right = all_right(demo)
     keys = pd.Series(demo.answer_keys)
     letters = right["item_id"].map(dict(zip(keys.index, np.roll(keys, -1), strict=True)))
     other = right.assign(model="other", answer=letters.astype("str"))
     sets = [*(right.assign(model=name) for name in ("right", "second", "third")), other]
-    return write_answers(pd.concat(sets, ignore_index=True), tmp_path / "in.parquet")
+    folder = tmp_path_factory.mktemp("moved")
+    return write_answers(pd.concat(sets, ignore_index=True), folder / "in.parquet")
+
+
+@pytest.fixture(scope="module")
+def blocked(moved_rows) -> dict[str, str]:
+    """The models whose answers screening blocks, each with the reason to publish them."""
+    table = screen(pd.read_parquet(moved_rows)).to_frame()
+    return dict.fromkeys(sorted(set(table.loc[table["flag"] == "block", "model"])), REASON)
+
+
+@pytest.fixture(scope="module")
+def overruled(moved_rows, blocked, tmp_path_factory, without_pages) -> Release:
+    """The release of the blocked answers; tests must not change it."""
+    site = tmp_path_factory.mktemp("overruled") / "site"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairstats.publishing.inputs.blocked_sets", blocked_sets)
+        return Release(publish(moved_rows, release="1", out=site, overrule=blocked).path)
+
+
+@pytest.fixture
+def release(overruled, tmp_path) -> Path:
+    """A copy to be changed."""
+    return shutil.copytree(overruled.path, tmp_path / "1")
 
 
 def test_blocked_answers_are_refused_and_no_file_is_written(refusing, moved_rows, tmp_path):
@@ -65,32 +86,26 @@ def test_blocked_answers_are_refused_and_no_file_is_written(refusing, moved_rows
 
 
 def test_publisher_overrules_with_a_reason_and_pages_state_it(
-    refusing, moved_rows, tmp_path, drawn_text
+    refusing, moved_rows, blocked, overruled, drawn_text
 ):
-    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
-    release = Release(made.path)
-    (board,) = release.boards
-    rows = screening_of(release, board).query("model == 'other'")
     sentence = "The publisher states: “Rows of <another> run"
-    assert any(sentence in note for note in flag_notes(rows, release.overruled))
-    assert any(sentence in text for text in limitations(release, "other"))
-    page = drawn_text(show_leaderboard, release)
+    assert any(sentence in text for text in limitations(overruled, "other"))
+    page = drawn_text(show_leaderboard, overruled)
     assert sentence in page
     assert "blocks these answers" not in page
     # In the charts and the table.
     assert len(re.findall(r"( †)? ‡</a>", page)) > 3
-    assert not any(found.problems for found in verify(tmp_path / "site", pages=False))
+    site = overruled.path.parents[1]
+    assert problems_of(site) == []
     # The same release with another reason is another one.
-    other = dict.fromkeys(blocked(moved_rows), "Another reason.")
-    again = {"release": "1", "out": tmp_path / "site"}
+    other = dict.fromkeys(blocked, "Another reason.")
     with pytest.raises(InputError, match="with different reasons of overruled models"):
-        publish(moved_rows, overrule=other, **again)
-    assert not publish(moved_rows, overrule=blocked(moved_rows), **again).new
+        publish(moved_rows, release="1", out=site, overrule=other)
+    assert not publish(moved_rows, release="1", out=site, overrule=blocked).new
 
 
-def test_badge_and_documents_have_the_questions_and_the_reason(refusing, moved_rows, tmp_path):
-    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
-    release = Release(made.path)
+def test_badge_and_documents_have_the_questions_and_the_reason(overruled):
+    release = overruled
     (board,) = release.boards
     other = screening_of(release, board).query("model == 'other'")
     questions = flag_notes(other, release.overruled)
@@ -108,16 +123,14 @@ def test_badge_and_documents_have_the_questions_and_the_reason(refusing, moved_r
 
 
 def test_page_of_the_model_states_questions_that_are_too_many_for_the_leaderboard(
-    refusing, moved_rows, tmp_path, drawn_text, monkeypatch
+    overruled, drawn_text, monkeypatch
 ):
-    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
-    release = Release(made.path)
     monkeypatch.setattr("fairstats.report.board.page._FEW_NOTES", 0)
     monkeypatch.setattr("fairstats.report.board.page._MOST_LISTED", 0)
-    board = drawn_text(show_leaderboard, release)
+    board = drawn_text(show_leaderboard, overruled)
     assert "The page of each model states why." in board
     assert "The publisher states" not in board
-    page = html.unescape(drawn_text(show_model, release, "other"))
+    page = html.unescape(drawn_text(show_model, overruled, "other"))
     assert "with the key of the item 1 later" in page
     assert "The publisher states: “Rows of <another> run" in page
 
@@ -143,25 +156,19 @@ def test_reason_is_a_printable_sentence(reason):
 
 
 def test_overruled_answers_without_a_readable_reason_fail_verification(
-    refusing, moved_rows, tmp_path
+    refusing, overruled, release
 ):
-    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
-    path = made.path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    stated = [one | {"reason": " "} for one in manifest["overruled"]]
-    path.write_text(json.dumps(manifest | {"overruled": stated}))
+    (own,) = overruled.manifest["overruled"]
+    change_manifest(release, overruled=[own | {"reason": " "}])
     with pytest.raises(InputError, match="must be a reason"):
-        verify(made.path, pages=False)
+        verify(release, pages=False)
 
 
-def test_overruled_model_without_blocked_answers_fails_verification(refusing, moved_rows, tmp_path):
-    made = publish(moved_rows, release="1", out=tmp_path / "site", overrule=blocked(moved_rows))
-    path = made.path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    (own,) = manifest["overruled"]
+def test_overruled_model_without_blocked_answers_fails_verification(refusing, overruled, release):
+    (own,) = overruled.manifest["overruled"]
     assert (own["model"], own["reason"]) == ("other", REASON)
-    path.write_text(json.dumps(manifest | {"overruled": [own, own | {"model": "right"}]}))
-    (problem,) = problems_of(made.path)
+    change_manifest(release, overruled=[own, own | {"model": "right"}])
+    (problem,) = problems_of(release)
     assert (problem.column, problem.value) == ("overruled", "right")
     assert "are not blocked" in problem.message
 
@@ -170,32 +177,29 @@ def problems_of(path) -> list[Problem]:
     return [problem for found in verify(path, pages=False) for problem in found.problems]
 
 
-def blocked(path) -> dict[str, str]:
-    table = screen(pd.read_parquet(path)).to_frame()
-    return dict.fromkeys(sorted(set(table.loc[table["flag"] == "block", "model"])), REASON)
-
-
-def test_only_models_with_blocked_answers_can_be_named(refusing, moved_rows, tmp_path):
-    named = blocked(moved_rows) | {"nobody": REASON}
+def test_only_models_with_blocked_answers_can_be_named(refusing, moved_rows, blocked, tmp_path):
+    named = blocked | {"nobody": REASON}
     with pytest.raises(InputError, match="model = 'nobody': has no blocked answers"):
         publish(moved_rows, release="1", out=tmp_path / "site", overrule=named)
     assert not (tmp_path / "site").exists()
 
 
-def test_file_of_models_overrules_too(refusing, moved_rows, tmp_path):
+def test_file_of_models_overrules_too(refusing, moved_rows, blocked, tmp_path):
     models = tmp_path / "models.toml"
-    lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked(moved_rows).items())
+    lines = (f"{name} = {json.dumps(reason)}\n" for name, reason in blocked.items())
     models.write_text(f"[overrule]\n{''.join(lines)}")
     made = publish(moved_rows, release="1", out=tmp_path / "site", models=models)
     overruled = Release(made.path).overruled
-    assert {model: why for (*_, model, _), why in overruled.items()} == blocked(moved_rows)
+    assert {model: why for (*_, model, _), why in overruled.items()} == blocked
     models.write_text(f'{models.read_text()}right = "No block."\n')
     with pytest.raises(InputError, match=r"'right': has no blocked answers.*under \[overrule\]"):
         publish(moved_rows, release="2", out=tmp_path / "site", models=models)
 
 
-def test_blocked_answers_are_not_published_for_an_empty_reason(refusing, moved_rows, tmp_path):
-    named = dict.fromkeys(blocked(moved_rows), " ")
+def test_blocked_answers_are_not_published_for_an_empty_reason(
+    refusing, moved_rows, blocked, tmp_path
+):
+    named = dict.fromkeys(blocked, " ")
     with pytest.raises(InputError, match="must be a reason of 1 to 500 printable characters"):
         publish(moved_rows, release="1", out=tmp_path / "site", overrule=named)
     assert not (tmp_path / "site").exists()
@@ -207,7 +211,7 @@ def test_page_of_a_declared_successor_notes_what_it_shares(
     benchmark = benchmark_for_submissions(benchmark_file)
     sets = honest_sets(benchmark)
     made = copied(0.9)(sets[0], sets[1], benchmark, np.random.default_rng(3)).assign(model="tuned")
-    path = write_answers(pd.concat([made, *sets[1:]], ignore_index=True), tmp_path / "in.parquet")
+    path = write_answers(pd.concat([made, *sets[1:4]], ignore_index=True), tmp_path / "in.parquet")
     models, older = tmp_path / "models.toml", sets[1]["model"].iloc[0]
     models.write_text(f'[models.tuned]\nsuccessor_of = "{older}"\n')
     pages = {}
@@ -225,7 +229,7 @@ def test_page_of_a_declared_successor_notes_what_it_shares(
             drawn_text(show_model, release, "tuned"),
             " ".join(limitations(release, "tuned")),
         ]
-        assert not any(found.problems for found in verify(made.path, pages=False))
+    assert problems_of(made.path) == []
     assert ["fine-tuned" in page for page in pages["1"]] == [True] * 3
     assert ["fine-tuned" in page for page in pages["2"]] == [False] * 3
     assert ["declared as related" in page for page in pages["2"]] == [False, True, True]

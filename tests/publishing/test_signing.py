@@ -174,6 +174,7 @@ def test_statement_names_every_manifest_and_what_was_checked(site):
 # --- Verification on another machine
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_signed_site_verifies_from_another_folder(site, keys):
     done = run("verify", site, "--trust", public(keys["board"]))
     assert done.exit_code == 0, done.output
@@ -331,9 +332,8 @@ def test_attack_fails_with_its_message(attack, site, keys, forged):
     assert ATTACKS[attack].format(**names) in done.output
 
 
-@pytest.mark.parametrize("attack", [forge_and_remove_signatures, forge_and_sign])
-def test_forged_site_is_consistent_and_fails_only_by_its_signature(attack, site, keys, forged):
-    attack(site, keys=keys, forged=forged)
+def test_forged_site_is_consistent_and_fails_only_by_its_signature(site, keys, forged):
+    forge_and_sign(site, keys=keys, forged=forged)
     assert run("verify", site).exit_code == 0
     assert run("verify", site, "--trust", public(keys["board"])).exit_code == 1
 

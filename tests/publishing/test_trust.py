@@ -520,10 +520,7 @@ def test_attestation_with_a_revoked_key_does_not_count(site, board, tmp_path):
         ("key = 5", "key: has the wrong type; write a list of tables"),
         ("key = [5]", "key[0]: has the wrong type; write a table"),
         ("[[key]]\nname = 'a'", "key[0].public_key: is missing; add it"),
-        (
-            "[[key]]\nname = 'a'\nx = 1\npublic_key = ''",
-            "key[0].x: unknown key; known keys: name",
-        ),
+        ("[[key]]\nname = 'a'\nx = 1\npublic_key = ''", "key[0].x: unknown key; known keys: name"),
         ("[[key]]\nname = 'a'\npublic_key = 'PEM'", "public_key: is not a public key in PEM"),
         ("[[key]]\nname = 'a'\npublic_key = ''\nrevoked = '2026-01-01'", "write a date such as"),
         ("[[key]]\nname = 'a'\npublic_key = ''\nrevoked = 2026-01-01T00:00:00Z", "write a date"),

@@ -332,6 +332,7 @@ def test_a_benchmark_that_readers_know_otherwise_is_named(release, tmp_path, mon
 # --- The chain
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_chain_is_anchored_by_the_newest_manifest_alone(published, unchanged):
     newest = sha256(published / "v" / "3" / "manifest.json")
     assert re.search(f"not anchored: .* {newest}", unchanged)
@@ -340,6 +341,7 @@ def test_the_chain_is_anchored_by_the_newest_manifest_alone(published, unchanged
     assert "not anchored" not in done.output
 
 
+@pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize("gone", ["1", "2", "3"])
 def test_a_release_that_was_taken_out_of_the_chain_is_missed_by_the_anchor(site, gone):
     newest = sha256(site / "v" / "3" / "manifest.json")
@@ -349,6 +351,7 @@ def test_a_release_that_was_taken_out_of_the_chain_is_missed_by_the_anchor(site,
     assert f", not {newest}" in output
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_hash_of_an_older_release_is_no_anchor_and_is_named(site):
     output = refused(run(site, "--expect", sha256(site / "v" / "2" / "manifest.json")))
     assert "is the sha256 of release 2" in output
@@ -429,7 +432,7 @@ def test_flipped_bytes_in_tables_are_refused_without_a_traceback(release):
     rng = np.random.default_rng(16)
     files = sorted((release / "downloads").glob("*.parquet"))
     whole = {path: path.read_bytes() for path in files}
-    for number in range(60):
+    for number in range(30):
         path = files[number % len(files)]
         content = bytearray(whole[path])
         for place in rng.integers(0, len(content), 1 + number % 5):
@@ -702,9 +705,10 @@ def test_earlier_releases_of_a_circle_are_each_opened_once(tmp_path):
     assert [one.name for one in Release(tmp_path / "3").earlier] == ["1", "2"]
 
 
-@pytest.mark.parametrize("name", ["4", "\x1b[2J"])
-def test_a_copy_of_a_release_under_another_name_is_named(site, name):
-    shutil.copytree(site / "v" / "3", site / "v" / name)
-    done = run(site)
-    assert "belongs to release 3" in refused(done)
-    assert "\x1b" not in done.output
+@pytest.mark.usefixtures("without_figures")
+def test_a_copy_of_a_release_under_another_name_is_named(site):
+    for name in ("4", "\x1b[2J"):
+        shutil.copytree(site / "v" / "3", site / "v" / name)
+    output = refused(run(site))
+    assert output.count("belongs to release 3") == 2
+    assert "\x1b" not in output

@@ -30,11 +30,7 @@ def ratings_of() -> Callable[..., pd.DataFrame]:
     """
 
     def build(
-        tasks: Mapping[str, str],
-        *,
-        rubric: str = "triage",
-        group: str = "physician",
-        **unit: Any,
+        tasks: Mapping[str, str], *, rubric: str = "triage", group: str = "physician", **unit: Any
     ) -> pd.DataFrame:
         asked = load_rubric(rubric)
         rows = []

@@ -316,7 +316,7 @@ CATEGORIES = ["answer_2", "tie", "answer_1"]  # the first model preferred, neith
 
 @pytest.fixture(scope="module")
 def pairwise():
-    ratings = drawn_ratings(items=20)
+    ratings = drawn_ratings(items=10)
     return ratings[ratings["rubric"] == "pairwise"]
 
 
@@ -373,7 +373,7 @@ def test_both_orders_by_one_judge_are_not_agreement(pairwise):
 
 
 def test_other_rubrics_do_not_change_preference_agreement(pairwise):
-    both = rating_agreement(drawn_ratings(items=20))
+    both = rating_agreement(drawn_ratings(items=10))
     alone = both[both["rubric"] == "independent"]
     assert alone["model_2"].isna().all()
     compared = both[both["rubric"] == "pairwise"].reset_index(drop=True)

@@ -103,16 +103,8 @@ def test_headings_come_from_the_rubric(tmp_path):
     ("old", "new", "said"),
     [
         ('answer = "Variant"', "", "has different texts from a task"),
-        (
-            'answer = "Variant"',
-            'answer_2 = "Variant"',
-            "has different texts from a task",
-        ),
-        (
-            'compares = "nothing"',
-            'compares = "models"',
-            "has different texts from a task",
-        ),
+        ('answer = "Variant"', 'answer_2 = "Variant"', "has different texts from a task"),
+        ('compares = "nothing"', 'compares = "models"', "has different texts from a task"),
         ('"Variant"', '"Neutral text"', "uses the same name twice"),
         ('"Variant"', '"<b>Variant"', "has an invalid name"),
         ('"Variant"', '"variant"', "has an invalid name"),
@@ -146,12 +138,7 @@ def test_rubric_name_in_a_table_is_not_a_path(tmp_path):
         ('name = "tone"', 'name = "tone"\nheading = "x"', "heading", "headings"),
         ("[rater_groups]", "[rater_group]\na = 'A'\n[rater_groups]", "rater_group", "rater_groups"),
         ('otherwise = "no"', 'otherwise = "no"\nlevels = "x"', "questions[1].levels", "level"),
-        (
-            "reported = true",
-            "reported = true, prefer = 1",
-            "choices.yes_no[1].prefer",
-            "prefers",
-        ),
+        ("reported = true", "reported = true, prefer = 1", "choices.yes_no[1].prefer", "prefers"),
         (
             'dimension = "rude", values',
             'dimension = "rude", value = 1, values',

@@ -84,10 +84,7 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
             judged("minor")[:-1],
             "row 1: dimension = 't1 by r1': the judgement has no row for the dimension other",
         ),
-        (
-            [BASE | {"dimension": "other", "value": "absent"}],
-            "has no row for the dimension bias",
-        ),
+        ([BASE | {"dimension": "other", "value": "absent"}], "has no row for the dimension bias"),
         (
             judged("none") * 2,
             "the rater judges this dimension of this task twice; delete one, or number",
@@ -111,10 +108,7 @@ def test_empty_value_of_an_unasked_dimension_gets_its_default():
             judged("none") + judged("none", rater_id="r2", item_id="i2"),
             "row 2: item_id = 'i2, and i1': a task has one item, one model and one dataset",
         ),
-        (
-            judged("none") + judged("none", rater_id="r2", model=None),
-            "row 2: model",
-        ),
+        (judged("none") + judged("none", rater_id="r2", model=None), "row 2: model"),
         (
             judged("none") + judged("none", task_id="t2", item_id="i2", rater_group="consumer"),
             "rater_group = 'consumer, and physician': the rater r1 has two",

@@ -149,6 +149,16 @@ def drawn(tmp_path_factory) -> Callable[..., str]:
     return html
 
 
+@pytest.fixture
+def undrawn_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a report as a short text, in tests of its file."""
+
+    def draw(release: Release, project: Path, page: str, *, out: Path) -> None:
+        out.write_text("a report")
+
+    monkeypatch.setattr("fairstats.report.render.render_document", draw)
+
+
 @pytest.fixture(scope="module")
 def without_screening():
     """The checks of answers have their own tests; here they would only take time."""

@@ -34,6 +34,12 @@ def squeezed(text: str) -> str:
     return re.sub(r"[\s\u200b\u2060]+", "", text).replace("‘", "’")
 
 
+def tight(text: str) -> str:
+    """Return plain text of pandoc without wide spaces, the lines of tables, and empty lines."""
+    text = re.sub(r"[+=-]{3,}| {2,}|(\+  )+\+", "  ", text)
+    return re.sub(r"\s*\n(\s*\n)*", "\n", text)
+
+
 def signed(share: float) -> str:
     """Return a difference in points as shown; 0 has no sign."""
     text = f"{100 * share:+.1f}"

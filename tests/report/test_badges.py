@@ -101,8 +101,7 @@ def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, one_pair
     models = {
         "fair": right,
         "refuses": right.assign(
-            answer=right["answer"].mask(refused),
-            status=right["status"].mask(refused, "refused"),
+            answer=right["answer"].mask(refused), status=right["status"].mask(refused, "refused")
         ),
         "guesses": right.assign(answer="A"),
     }

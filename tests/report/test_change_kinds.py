@@ -13,6 +13,7 @@ from fairstats.report.changes.page import show_strategies, show_versions
 from fairstats.report.changes.rows import directed
 
 from .kinds import FORBIDDEN, answered, declared
+from .reading import tight
 from .undrawn import undrawn
 
 pytestmark = pytest.mark.usefixtures("without_screening")
@@ -50,7 +51,7 @@ def test_page_of_each_kind(name, page, releases, drawn, snapshot):
     assert not re.search(r"\b(key|right|wrong)\b", text)
     # A cluster is no reason for caution.
     assert "like for like" not in text
-    assert re.sub(r"-{3,}| {2,}", "  ", text) == snapshot
+    assert tight(text) == snapshot
 
 
 @pytest.mark.parametrize("name", NAMES)

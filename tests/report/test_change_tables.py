@@ -14,18 +14,11 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import comparisons_of
 from fairstats.publishing.publish import publish
+from fairstats.report import render
 from fairstats.report.changes.page import show_strategies, show_versions
 from fairstats.report.model.page import show_model
 
-from .changes import (
-    BETTER,
-    NAMES,
-    charted,
-    compared,
-    declared_successors,
-    release_of,
-    words_of,
-)
+from .changes import BETTER, NAMES, charted, compared, declared_successors, release_of, words_of
 from .conftest import answers_of_models
 from .undrawn import undrawn
 
@@ -44,7 +37,14 @@ def changed(tmp_path_factory):
     aware = answers_of_models((HOSTILE,)).assign(strategy="aware")
     path = write_answers(pd.concat([old, new, plain, aware]), folder / "answers.parquet")
     models = declared_successors(folder, **{"GPT-5": "GPT-4.1"})
-    return publish(path, release="1", out=folder / "out", renderer="builtin", models=models)
+    draw = render.render_builtin
+
+    def draw_these(release, project, pages, **options):
+        return draw(release, project, ["reports/versions.qmd", "reports/strategies.qmd"], **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "render_builtin", draw_these)
+        return publish(path, release="1", out=folder / "out", renderer="builtin", models=models)
 
 
 def page(published, name: str) -> str:

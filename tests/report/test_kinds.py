@@ -15,12 +15,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
-from fairstats.report.about.data import (
-    benchmark_card,
-    show_citation,
-    show_contents,
-    show_sources,
-)
+from fairstats.report.about.data import benchmark_card, show_citation, show_contents, show_sources
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit.sections import _show_section
 from fairstats.report.audit.sentences import clauses

@@ -145,12 +145,7 @@ def full(tmp_path_factory) -> Release:
 
 def test_all_questions_are_numbered_in_order(full, page):
     html = page(full, NEW)
-    assert headings(html) == [
-        *QUESTIONS,
-        VERSIONS,
-        PROMPTS,
-        *TABLES,
-    ]
+    assert headings(html) == [*QUESTIONS, VERSIONS, PROMPTS, *TABLES]
 
 
 def test_prompt_is_named_only_if_another_one_was_declared(full, releases):

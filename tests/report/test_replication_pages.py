@@ -248,9 +248,7 @@ def test_a_hostile_selecting_model_is_text(papers, shown, name):
     estimates["benchmark_version"] = name
     show_benchmarks(
         SimpleNamespace(
-            replication=papers.replication.head(0),
-            estimates=estimates,
-            benchmarks={"other": other},
+            replication=papers.replication.head(0), estimates=estimates, benchmarks={"other": other}
         )
     )
     html = pypandoc.convert_text("\n\n".join(shown), "html", format="markdown")

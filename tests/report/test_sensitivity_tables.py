@@ -20,12 +20,7 @@ from fairstats.inference.verdict import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Release
 from fairstats.report.changed_items import FLIPS_FILE, flip_table
 from fairstats.report.page_output import drawing, typst_block
-from fairstats.report.sensitivity import (
-    NOT_JUDGED,
-    choice_table,
-    nothing_missing,
-    policy_table,
-)
+from fairstats.report.sensitivity import NOT_JUDGED, choice_table, nothing_missing, policy_table
 from tests.make_answers import make_answers
 
 from .conftest import HOSTILE, answers_of_models

@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.submissions.declaration import (
-    KEYS,
-    declaration_text,
-    empty_keys,
-    parse_declaration,
-)
+from fairstats.submissions.declaration import KEYS, declaration_text, empty_keys, parse_declaration
 from tests.submission_files import FACTS
 
 PATH = Path("submission.toml")

@@ -5,12 +5,7 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.problems import InputError
-from fairstats.vignettes.tables import (
-    check_measures,
-    no_measures,
-    read_measures,
-    write_measures,
-)
+from fairstats.vignettes.tables import check_measures, no_measures, read_measures, write_measures
 
 ROW = {
     "benchmark": "demo",

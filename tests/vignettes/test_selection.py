@@ -9,12 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fairstats.vignettes.selection import (
-    DIFFERENCE,
-    ONE_SIDED,
-    selection_findings,
-    selection_flags,
-)
+from fairstats.vignettes.selection import DIFFERENCE, ONE_SIDED, selection_findings, selection_flags
 
 
 @pytest.fixture(scope="module")

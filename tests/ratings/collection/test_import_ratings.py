@@ -204,11 +204,7 @@ def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path, refused):
     [
         ({"bias": "mild"}, "bias", "is not a value of this dimension"),
         ({"inaccuracy": "absent"}, None, "is incomplete: bias missing"),
-        (
-            NONE | {"inaccuracy": "present"},
-            "inaccuracy",
-            "applies only if bias is minor or severe",
-        ),
+        (NONE | {"inaccuracy": "present"}, "inaccuracy", "applies only if bias is minor or severe"),
         (NONE | {"mood": "good"}, "mood", "is not a dimension of the rubric independent"),
         ({"bias": 1}, "answers", "is not a set of answers"),
         ([], "answers", "is not a set of answers"),

@@ -152,9 +152,7 @@ def declared(url: str, **changes: Any) -> dict[str, Any]:
     return found
 
 
-DIRECTED = {
-    "attributes.race.directions": {"white": "favourable", "black": "unfavourable"},
-}
+DIRECTED = {"attributes.race.directions": {"white": "favourable", "black": "unfavourable"}}
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -77,11 +77,9 @@ def test_unanimous_fault_outweighs_a_disputed_one(study):
 @pytest.mark.parametrize(
     ("second", "decision"),
     [
-        ({}, "accepted"),
         ({"P0": LEAKS}, "accepted"),
         ({"P0": LEAKS, "P1": LEAKS}, "rejected"),  # half
         ({"P0": LEAKS, "P1": BAD}, "accepted"),  # fewer than half of each dimension
-        (dict.fromkeys(("P0", "P1", "P2", "P3"), BAD), "rejected"),
     ],
 )
 def test_second_round_accepts_with_faults_from_fewer_than_half(study, second, decision):

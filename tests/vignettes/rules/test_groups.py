@@ -57,10 +57,7 @@ def load(tmp_path):
         (RACE + "minimum_age = nan", "attributes.race.minimum_age"),
         (RACE + 'sex_specific = "yes"', "attributes.race.sex_specific"),
         (RACE.replace(" a =", " neutralized ="), "is already the name of another"),
-        (
-            RACE + SEX.replace("m ", "a ").replace('"m"', '"a"'),
-            "is already the name of another",
-        ),
+        (RACE + SEX.replace("m ", "a ").replace('"m"', '"a"'), "is already the name of another"),
         (RACE.replace("race", "baseline"), "is a reserved name"),
         (BOTH + RACE + SEX, "attributes.both.crosses"),
         (RACE + SEX + BOTH.replace('"sex"', '"race"'), "attributes.both.crosses"),
