@@ -277,7 +277,7 @@ def test_any_text_gives_an_option_letter_or_none(raw: str, options: dict[str, st
 def test_parsing_time_is_proportional_to_length(piece: str) -> None:
     begin = time.process_time()
     parse_answer(piece * (30_000 // len(piece)), OPTIONS)
-    assert time.process_time() - begin < 1  # a search that backtracks takes minutes or hours
+    assert time.process_time() - begin < 3  # a search that backtracks takes minutes or hours
 
 
 def test_answer_after_a_megabyte_of_text_is_read() -> None:

@@ -181,7 +181,7 @@ def test_reading_time_is_proportional_to_length(piece: str) -> None:
     begin = time.process_time()
     for name in ("triage", "hiring", "suitability"):
         parse_value(piece * (30_000 // len(piece)), BENCHMARKS[name])
-    assert time.process_time() - begin < 1.5  # a search that backtracks takes minutes or hours
+    assert time.process_time() - begin < 4  # a search that backtracks takes minutes or hours
 
 
 def test_answer_after_a_megabyte_of_text_is_read() -> None:
