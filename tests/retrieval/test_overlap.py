@@ -362,7 +362,8 @@ def test_every_score_is_the_librarys():
     scorer = RougeScorer(["rougeL"], use_stemmer=False)
     words = np.array(["the", "patient", "Aspirin", "is", "A", "12mg", "não", "…", "x-ray"])
     pairs = [
-        tuple(" ".join(rng.choice(words, rng.integers(0, 40))) for _ in range(2)) for _ in range(40)
+        tuple(" ".join(rng.choice(words, rng.integers(0, 40))) for _ in range(2))
+        for _ in range(120)
     ]
     for a, b in pairs:
         row = text_overlap(said((a, b))).iloc[0]
@@ -371,7 +372,7 @@ def test_every_score_is_the_librarys():
             assert row["estimate"] == pytest.approx(expected, abs=1e-12)
     table = text_overlap(said(*pairs)).iloc[0]
     scores = [scorer.score(a, b)["rougeL"].fmeasure for a, b in pairs if a + b]
-    assert table["estimate"] == pytest.approx(np.mean(scores), abs=0.03)
+    assert table["estimate"] == pytest.approx(np.mean(scores), abs=0.02)
     assert table["ci_low"] < table["estimate"] < table["ci_high"]
 
 
