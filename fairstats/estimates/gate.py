@@ -513,9 +513,16 @@ def _lacks_answers(
         own = whole.groups[name]
         found[np.setdiff1d(np.arange(len(found)), own.grid.unit)] = True
         lacking = own.missing.any(axis=1)
+        numbers = [own.samples]
         if metric.besides == "neutralized":
             lacking |= own.neutral[:, 2] > 0
+            numbers.append(own.neutral.sum(axis=1))
         np.logical_or.at(found, own.grid.unit, lacking)
+        # Samples that an item lacks for all groups are seen only next to those of other items.
+        for number in numbers:
+            most = np.zeros(len(found), dtype=np.int64)
+            np.maximum.at(most, own.grid.unit, number)
+            np.logical_or.at(found, own.grid.unit, number < most[own.grid.unit])
     return found
 
 

@@ -319,6 +319,16 @@ def test_limit_of_a_figure_without_the_answers_it_needs_names_these(check, fair,
         check(fair[fair["attribute"] != "baseline"], limits, benchmark=without)
 
 
+def test_a_neutralized_sample_that_is_left_out_is_no_pass(check, fair):
+    twice = pd.concat([fair, fair.assign(sample=1)])
+    limits = Limits(largest={"eo": 0.1})
+    assert results(check(twice, limits)) == ["pass"]
+    neutral = (twice["group"] == "neutralized") & (twice["sample"] == 1)
+    assert results(check(twice[~(neutral & (twice["item_id"] == "item-7"))], limits)) == [
+        "cannot tell"
+    ]
+
+
 def test_missing_answers_are_named_as_the_obstacle(check, fair):
     answers = fair.assign(answer=fair["answer"].mask(fair["item_id"].isin(["item-8", "item-11"])))
     limits = {"largest": {"ad": 0.025}, "smallest": {"cfr": 0.976}}

@@ -334,6 +334,19 @@ def test_control_that_was_not_asked_is_no_pass(benchmark_file):
     assert sorted(results(checked(benchmark, both, limits))) == ["cannot tell", "fail"]
 
 
+def test_samples_of_a_control_left_out_for_both_versions_are_no_pass(benchmark_file):
+    benchmark = declared(benchmark_file, "decision", race=CONTROLLED)
+    benchmark = replace(benchmark, listed=tuple(f"item-{i}" for i in range(ITEMS)))
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    texts = ["YN"[i % 2] * len(variants) for i in range(ITEMS)]
+    answers = pd.concat([answers_to(benchmark, texts, variants=variants, sample=n) for n in (0, 1)])
+    limits = Limits(largest={"beyond_control": 0.1})
+    assert results(checked(benchmark, answers, limits)) == ["pass"]
+    left_out = (answers["attribute"] == "placebo") & (answers["sample"] == 1)
+    fewer = answers[~(left_out & (answers["item_id"] == "item-7"))]
+    assert results(checked(benchmark, fewer, limits)) == ["cannot tell"]
+
+
 def test_each_pair_keeps_the_limit_beyond_controls(benchmark_file):
     """The second pair changes beyond it, and the mean of both does not."""
     race = THREE_GROUPS.replace('["white", "black"]]', '["white", "black"], ["white", "asian"]]')
