@@ -62,7 +62,13 @@ class ParsedAnswer:
     status: Status
 
 
-_GOES_ON = re.compile(r"(?i):\s*$|\b(?:but|however|instead|though|that said)\b")
+# Words after which a reply that seems to refuse goes on to an answer.
+_GOES_ON = re.compile(
+    r"""(?xi) :$ | [^.]\ but\ (?!(?:I|we|as\ an)\b[^.]{0,30}(?:not|n't|unable)\b)
+    | \b(?: while | although | though | however | nevertheless | nonetheless | yet | instead
+    | that\ (?:being\ )?said | here\ is | here's | can\ (?:discuss|explain|share|analy[sz]e)
+    | exam | exercise | educational | hypothetical )\b"""
+)
 UNPARSED, REFUSED = ParsedAnswer(None, "unparsed"), ParsedAnswer(None, "refused")
 
 
@@ -112,9 +118,8 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
 
 def said(found: ParsedAnswer | None, part: str) -> str | None:
     """Return what a part of a reply says, for `own_turn`."""
-    # "I cannot give advice, but for a class:" goes on.
-    refusal = REFUSAL.search(plain_text(part)) if found == REFUSED else None
-    goes_on = refusal and _GOES_ON.search(plain_text(part), refusal.end())
+    # "While I cannot give advice, I can discuss this case." goes on.
+    goes_on = found == REFUSED and _GOES_ON.search(plain_text(part))
     if found is None or goes_on or (found == UNPARSED and not is_short(part)):
         return None
     return "" if found == UNPARSED else found.letter or found.status

@@ -63,6 +63,8 @@ _CORRECTED = re.compile(
     r"(?i)\b(?:revised|corrected|updated|changed|new)\s+(?:answer|choice|option|score|level|decision)"
     r"[*_ ]*(?::|is\b)"
 )
+# A label of an option, or of a level, perhaps with a word before it.
+_LISTED = re.compile(r"\s*(\W{0,5}(?:[^\W\d_]{2,20} )?)([A-Z]|\d{1,3})\b")
 # Words in bold may be a heading.
 _HEADING = re.compile(r"\s*(?:#|\*\*)\W*[^\W\d_]{2}")
 # A longer line can be a vignette.
@@ -78,10 +80,11 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     left in a reply. A token that ends the turn, or begins another's, ends the reply, unless the
     reply begins with it: then it holds its prompt. The first line that begins with a name such as
     ``User:``, ``Question:`` or ``Case:``, or is ``###``, ends the reply only after a single line of
-    few words, or of an option, with an answer, or after a single line that refuses; a heading or a
-    question is none. So a reply that repeats the question first, reasons with questions, or
-    corrects its answer stays whole. If such a line follows more text with an answer, and the whole
-    has another one, it is open whose that is: nothing is returned.
+    few words, or of an option, with an answer, or after a single line that refuses. A heading, a
+    question, or the first of several options that are discussed is none. So a reply that repeats
+    the question first, reasons with questions, or corrects its answer stays whole. If such a line
+    follows more text with an answer, and the whole has another one, it is open whose that is:
+    nothing is returned.
 
     `answer_of` reads a part of the reply. It returns None if there is no answer, and an empty text
     if there is one that it cannot tell, such as two letters: then nothing is returned either.
@@ -105,14 +108,26 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     line = _NEXT_TURN.search(text)
     if line is None or _CORRECTED.search(text, line.start()):
         return text
-    before = text[: line.start()]
-    own = None if before.rstrip(" *_\n").endswith((":", "?")) else answer_of(before)
+    before, after = text[: line.start()], text[line.end() :]
+    is_heading = before.rstrip(" *_\n").endswith((":", "?")) or _is_listed(before, after)
+    own = None if is_heading else answer_of(before)
     if not own:
         return text if own is None else ""
     refuses = is_short(before) and REFUSAL.search(plain_text(before))
     if not _HEADING.match(before) and (refuses or _BARE.fullmatch(before.strip())):
         return before
     return text if answer_of(text) in (own, None) else ""
+
+
+def _is_listed(before: str, after: str) -> bool:
+    """Return whether a line begins a discussion of options: a later one comes before its own."""
+    first = _LISTED.match(before)
+    if first is None or len(before.strip()) < 3:
+        return False
+    lead, label = first.groups()
+    kind = r"\d{1,3}" if label.isdigit() else "[A-Z]"
+    found = re.search(rf"(?m)^\s*{re.escape(lead)}({kind})\b", after)
+    return found is not None and (len(found[1]), found[1]) > (len(label), label)
 
 
 def before_next_turn(raw: str) -> str:
