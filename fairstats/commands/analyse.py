@@ -264,7 +264,7 @@ def rank(
     engine: EngineName = "pandas",
     memory_limit: MemoryLimit = MEMORY_LIMIT,
 ) -> None:
-    """Rank models on the items that all of them were given, with confidence sets for the ranks.
+    """Rank models on the items that any of them was given, with confidence sets for the ranks.
 
     A model can hold the ranks from rank_low to rank_high. The best rank counts its missing answers
     against it. Models at chance, or with too many missing answers, are listed without a rank.

@@ -49,8 +49,8 @@ class RankItems:
         answers.
     clusters : ndarray of str, shape (items,)
         The cluster of each item; empty if items are independent.
-    common : ndarray of bool, shape (items,)
-        The items that all of these models were asked.
+    asked : dict of str to ndarray of bool, shape (items,)
+        The items that each of these models was asked.
     unranked : dict of str to ndarray of int, shape (items, pairs, 9)
         The same for models without a rank, over the items that they were asked.
     reasons : dict of str to str
@@ -65,7 +65,7 @@ class RankItems:
     models: tuple[str, ...]
     tallies: Callable[[str], IntArray]
     clusters: npt.NDArray[np.str_]
-    common: npt.NDArray[np.bool_]
+    asked: dict[str, npt.NDArray[np.bool_]]
     unranked: dict[str, IntArray]
     reasons: dict[str, str]
     notes: dict[str, str]
@@ -132,9 +132,9 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         unranked[str(names[unit])] = cells[cells.any(axis=(1, 2))]
     why = {str(names[unit]): reason for unit, reason in reasons.items() if reason}
     if not ranked:
-        none = np.zeros(0, dtype=np.str_), np.zeros(0, dtype=bool)
+        none = np.zeros(0, dtype=np.str_)
         return RankItems(
-            benchmark, (), unranked.__getitem__, *none, unranked, why, {}, uninformative
+            benchmark, (), unranked.__getitem__, none, {}, unranked, why, {}, uninformative
         )
 
     items = np.flatnonzero(any_asked.any(axis=1))
@@ -188,8 +188,9 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         of_item = {name: own for unit in ranked for name, own in sets[unit].unit_of_item.items()}
         clusters = np.array([of_item[name] for name in grid.item_names[items]], dtype=np.str_)
     models = tuple(sorted(columns))
+    of_model = {model: samples[:, columns[model]] > 0 for model in models}
     return RankItems(
-        benchmark, models, tallies, clusters, common, unranked, why, notes, uninformative
+        benchmark, models, tallies, clusters, of_model, unranked, why, notes, uninformative
     )
 
 
@@ -203,7 +204,8 @@ def completed_items(
     whole = lcm(*samples.values())
     # Small numbers in few bytes, as the tallies have.
     kind = np.int8 if set(samples.values()) == {whole} and whole < _SMALL else np.int64
-    found = np.empty((len(samples), len(items.common), pairs, len(SUMS)), dtype=kind)
+    number = max((len(asked) for asked in items.asked.values()), default=0)
+    found = np.empty((len(samples), number, pairs, len(SUMS)), dtype=kind)
     for place, (model, own) in enumerate(samples.items()):
         sums = completed_sums(items.tallies(model), figure, favourable=False)
         np.multiply(sums, whole // own, out=found[place], dtype=kind)

@@ -132,7 +132,7 @@ def rank_models(
         the metric under the policy for missing answers. ``rank`` follows ``least_favourable``, the
         metric with every missing answer completed against the model. The model can have the ranks
         from ``rank_low`` to ``rank_high``; it ``may_be_best`` if that includes the first. ``n`` is
-        the number of items that all ranked models were asked. A model that may not be ranked is
+        the number of items that it was asked. A model that may not be ranked is
         last, without a rank, and `method_note` gives the reason. That of a ranked model has the
         cautions of `fairstats.estimates.cautions`. ``uninformative`` is why the answers say nothing
         about fairness, see `fairstats.estimates.eligibility.why_uninformative`.
@@ -154,7 +154,8 @@ def rank_models(
     Levels and scores are completed to the ends of their scale.
     An item that a model was not asked counts as not answered. Models are ranked and tested by these
     values, so a model cannot gain by refusing answers or leaving out items. If no answer is missing
-    they are the estimates.
+    they are the estimates. Of several samples, the first ones are used, as many as every item has;
+    whether they were chosen among others does not show.
 
     The best rank of a model is 1 + the number of models shown to be better. Its worst rank is the
     number of models minus those shown to be worse. A model's missing answers count against it
@@ -370,7 +371,8 @@ def rank_board(
         # Those of all models would fill the memory.
         tallies = items.tallies(model)
         samples[model] = int(tallies[..., _N].max(initial=1))
-        estimates[model], totals[model] = estimate_of(tallies), tallies.sum(axis=0)
+        estimates[model] = estimate_of(tallies[items.asked[model]])
+        totals[model] = tallies.sum(axis=0)
         lacking = "missing answers count against the model" * bool(lacking_pairs(tallies).any())
         notes[model] = "; ".join(filter(None, (items.notes[model], lacking)))
         del tallies
@@ -393,7 +395,8 @@ def rank_board(
     matrix[first, second] = matrix[second, first] = adjusted
     possible = rank_sets(DIRECTION[metric] * least, matrix, alpha=alpha)
     facts = {"adjust_method": over_tests(adjust, len(p_values)) if len(p_values) else None}
-    n = int(items.common.sum())
+    n = {model: int(asked.sum()) for model, asked in items.asked.items()}
+    common = int(np.all([*items.asked.values()], axis=0).sum()) if models else 0
     ranks = pd.DataFrame(
         {
             "model": models,
@@ -403,7 +406,7 @@ def rank_board(
             "rank_low": possible.rank_low,
             "rank_high": possible.rank_high,
             "may_be_best": possible.rank_low == 1,
-            "n": n,
+            "n": [n[model] for model in models],
             "method_note": [notes[model] for model in models],
         }
     )
@@ -436,7 +439,7 @@ def rank_board(
                 "; ".join(filter(None, (note, noted[one], noted[other])))
                 for note, one, other in zip(open_order, a, b, strict=True)
             ],
-            "n": n,
+            "n": common,
         }
     ).astype(dict.fromkeys(_TEXTS, "str"))
     differences["differ"] = differences["p_adjusted"].le(alpha) & (least[a] != least[b])
@@ -458,7 +461,7 @@ def _without_rank(
     for model in estimates:
         if model not in figures or len(figures) == 1:
             reasons[model] = alone if model in figures else "there are no answers for a group"
-            arrays[model] = items.tallies(model)
+            arrays[model] = items.tallies(model)[items.asked[model]]
     rows = [
         {
             "model": model,

@@ -13,7 +13,7 @@ import scipy
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.asking.own_turn import before_next_turn, without_thinking
+from fairstats.asking.own_turn import before_next_turn, is_short, without_thinking
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import (
@@ -184,7 +184,8 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     if "answer_raw" not in rows:
         return None
     stored = rows[rows["answer_raw"].notna() & (rows["status"] != "error")]
-    table = stored.assign(read=read_again(stored, layout))
+    again = read_again(stored, layout)
+    table = stored.assign(read=again["read"].where(again["compared"], None))
     for column in ("answer", "answer_key"):
         table[column] = table[column].map(layout.benchmark.canonical, na_action="ignore")
     there = table[table["read"].notna()]
@@ -265,37 +266,37 @@ def _wrong_without(found: Finding, keyed: pd.DataFrame, what: str) -> Finding:
     return Finding(REPLIES, votes / items, limit, p, "look", note, question)
 
 
-def read_again(rows: pd.DataFrame, layout: Layout) -> list[str | None]:
-    """Return the answer that our parser reads in the reply of each row of an answer set.
+def read_again(rows: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    """Return what our parser reads in the replies of an answer set: ``read``, and ``compared``.
 
-    If there is none before a line such as "Question:", the model may have made the question up: its
-    own answer may be in words that are not read, or a parser may have stopped there. So an answer
-    after it counts only if most of those that are stored with one are the same.
+    If there is no answer before a line such as "Question:", the model may have made the question
+    up: its own answer may be in words that are not read, or a parser may have stopped there. So an
+    answer after it is compared only if most of those that are stored with one are the same, and not
+    after a short line that could be an option's text, if texts are not known.
     """
     blank = dict.fromkeys(layout.benchmark.options, "")
 
-    def read(item: str, part: str) -> str | None:
+    def one(item: str, raw: object) -> tuple[str | None, str]:
         texts = layout.option_texts.get(item)
-        if not layout.has_letters:
-            return read_reply(part, layout.benchmark, texts).letter
-        return parse_answer(part, texts or blank).letter
 
-    found: list[str | None] = []
-    is_open: list[bool] = []
-    for item, raw in zip(rows["item_id"], rows["answer_raw"], strict=True):
+        def read(part: str) -> str | None:
+            if not layout.has_letters:
+                return read_reply(part, layout.benchmark, texts).letter
+            return parse_answer(part, texts or blank).letter
+
         reply = raw if isinstance(raw, str) else ""
-        before = before_next_turn(reply)
-        found.append(read(item, reply))
-        ends = 0 < len(before.strip()) < len(without_thinking(reply).strip())
-        is_open.append(found[-1] is not None and ends and read(item, before) is None)
-    stored = [
-        answer == one
-        for answer, one, open_ in zip(rows["answer"], found, is_open, strict=True)
-        if open_ and isinstance(answer, str)
-    ]
-    if sum(stored) * 2 > len(stored):
-        return found
-    return [None if open_ else one for one, open_ in zip(found, is_open, strict=True)]
+        found, before = read(reply), before_next_turn(reply)
+        whole = len(before.strip()) in (0, len(without_thinking(reply).strip()))
+        if found is None or whole or read(before) is not None:
+            return found, "own"
+        return found, "words" if layout.has_letters and not texts and is_short(before) else "open"
+
+    pairs = [one(*given) for given in zip(rows["item_id"], rows["answer_raw"], strict=True)]
+    table = pd.DataFrame(pairs, columns=["read", "whose"], index=rows.index, dtype=object)
+    stored = (table["whose"] == "open") & rows["answer"].notna()
+    agree = (table["read"] == rows["answer"])[stored].mean() > 0.5
+    compared = table["whose"].isin(["own", "open"] if agree else ["own"])
+    return pd.DataFrame({"read": table["read"], "compared": compared})
 
 
 def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:

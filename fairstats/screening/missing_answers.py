@@ -150,10 +150,6 @@ def _replies_lack_letters(rows: pd.DataFrame, layout: Layout) -> bool:
     missing = rows[rows["answer"].isna()]
     if missing.empty or "answer_raw" not in missing:
         return False
-    confirmed = sum(
-        isinstance(raw, str) and raw.strip() != "" and pd.isna(answer) and read is None
-        for answer, raw, read in zip(
-            rows["answer"], rows["answer_raw"], read_again(rows, layout), strict=True
-        )
-    )
+    replied = missing["answer_raw"].map(lambda raw: isinstance(raw, str) and raw.strip() != "")
+    confirmed = (replied & read_again(missing, layout)["read"].isna()).sum()
     return bool(confirmed >= (1 - DISAGREE) * len(missing))

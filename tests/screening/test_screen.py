@@ -358,9 +358,10 @@ def test_letters_of_made_up_questions_are_not_the_models(own, status, honest, sy
     assert replies_of(table, synthetic)["flag"] == "ok"
 
 
-@pytest.mark.parametrize(
-    "form", ["Let me think.\n\nPatient: A man.\n\nAnswer: ", "<think>\nQ:\n</think>"]
-)
+HEADINGS = "First, a summary" + " of the case" * 10 + ".\n\nPatient: A man.\n\nAnswer: "
+
+
+@pytest.mark.parametrize("form", [HEADINGS, "<think>\nQ:\n</think>"])
 def test_letters_after_headings_are_those_of_the_model(form, honest, synthetic, by_check):
     """Most are stored as they are read."""
     replies = honest[0].assign(answer_raw=form + honest[0]["answer"])
@@ -369,10 +370,24 @@ def test_letters_after_headings_are_those_of_the_model(form, honest, synthetic, 
     corrected = replies["answer"].mask(wrong, replies["answer_key"])
     assert replies_of(replies.assign(answer=corrected), synthetic)["flag"] == "look"
     hidden = wrong & (replies["group"] == "black")
-    status = np.where(hidden, "unparsed", "ok")
-    unread = replies.assign(answer=replies["answer"].mask(hidden, None), status=status)
-    found = by_check(screen(unread, benchmarks=[synthetic]), "Model-A")
+    found = by_check(screen(hiding(replies, hidden), benchmarks=[synthetic]), "Model-A")
     assert set(found.loc[["stored_replies", "missing_by_group"], "flag"]) == {"look"}
+
+
+def test_letters_after_a_few_words_are_not_compared_but_given(honest, synthetic, by_check):
+    """Without the options' texts, the words may be one."""
+    form = "Let me think.\n\nPatient: A man.\n\nAnswer: "
+    replies = honest[0].assign(answer_raw=form + honest[0]["answer"])
+    hidden = (replies["answer"] != replies["answer_key"]) & (replies["group"] == "black")
+    found = by_check(screen(hiding(replies, hidden), benchmarks=[synthetic]), "Model-A")
+    assert found.loc["stored_replies", "flag"] == "not_checked"
+    assert found.loc["missing_by_group", "flag"] == "look"
+
+
+def hiding(answers, hidden):
+    """Store these answers as unparsed."""
+    status = np.where(hidden, "unparsed", "ok")
+    return answers.assign(answer=answers["answer"].mask(hidden, None), status=status)
 
 
 @pytest.mark.parametrize("share", [0.06, 0.5])
