@@ -126,7 +126,7 @@ def _is_listed(before: str, after: str) -> bool:
         return False
     lead, label = first.groups()
     kind = r"\d{1,3}" if label.isdigit() else "[A-Z]"
-    found = re.search(rf"(?m)^\s*{re.escape(lead)}({kind})\b", after)
+    found = re.search(rf"(?m)^[^\S\n]{{0,9}}{re.escape(lead)}({kind})\b", after)
     return found is not None and (len(found[1]), found[1]) > (len(label), label)
 
 

@@ -280,6 +280,12 @@ def test_parsing_time_is_proportional_to_length(piece: str) -> None:
     assert time.process_time() - begin < 3  # a search that backtracks takes minutes or hours
 
 
+def test_time_after_a_question_is_proportional_to_length() -> None:
+    begin = time.process_time()
+    assert parse_answer("A. Aspirin\nQ:\n" + "\n" * 200_000, OPTIONS).letter == "A"
+    assert time.process_time() - begin < 3
+
+
 def test_answer_after_a_megabyte_of_text_is_read() -> None:
     assert parse_answer("He has pain. " * 80_000 + "\nAnswer: C", OPTIONS).letter == "C"
 
