@@ -71,11 +71,11 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
 def check_rows(sheet: Sheet, panel: Panel) -> Finding:
     """Count the variants without a row, except variants that no item has a row for."""
     expected = panel.in_benchmark & sheet.asked
-    n = int((expected & (sheet.letters == NOT_ASKED)).sum())
-    note = f"{n:,} of {expected.sum():,} asked variants have no row."
+    n, number = int((expected & (sheet.letters == NOT_ASKED)).sum()), int(expected.sum())
+    note = f"{n:,} of {number:,} asked variants have no row."
     flag: Flag = "look" if n else "ok"
     question = "Were they not asked, or left out?"
-    return Finding(ROWS, n / expected.sum(), 0.0, np.nan, flag, note, question)
+    return Finding(ROWS, n / max(number, 1), 0.0, np.nan, flag, note, question)
 
 
 def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:

@@ -191,6 +191,13 @@ def test_variants_that_an_item_lacks_are_not_missing(models, flag, honest, synth
     assert set(found.query("check == 'missing_rows'")["flag"]) == {"look"}
 
 
+def test_a_set_of_variants_that_nobody_else_was_asked_lacks_none(honest, synthetic, by_check):
+    only = honest[0][honest[0]["attribute"] == "sex"]
+    others = [one[one["attribute"] == "race"] for one in honest[1:4]]
+    found = by_check(screen(pd.concat([only, *others]), benchmarks=[synthetic]), "Model-A")
+    assert (found.loc["missing_rows", "flag"], found.loc["missing_rows", "value"]) == ("ok", 0)
+
+
 def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     honest, synthetic, by_check
 ):
