@@ -131,10 +131,10 @@ def _is_listed(before: str, after: str) -> bool:
 
 
 def before_next_turn(raw: str) -> str:
-    """Return the reply after its thinking, up to a line that may begin a made-up question."""
+    """Return what comes before a line that may begin a made-up question; empty without one."""
     text = without_thinking(raw)
     line = _NEXT_TURN.search(text)
-    return text[: line.start()] if line else text
+    return text[: line.start()].strip() if line else ""
 
 
 def is_short(part: str) -> bool:

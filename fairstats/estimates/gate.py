@@ -511,18 +511,15 @@ def _lacks_answers(
         if name not in whole.groups:
             return np.ones_like(found)
         own = whole.groups[name]
-        found[np.setdiff1d(np.arange(len(found)), own.grid.unit)] = True
+        unit = own.grid.unit
+        found[np.setdiff1d(np.arange(len(found)), unit)] = True
         lacking = own.missing.any(axis=1)
-        numbers = [own.samples]
+        # Samples that an item lacks for all groups are seen only next to those of other items.
+        lacking |= own.samples < own.copies[unit]
         if metric.besides == "neutralized":
             lacking |= own.neutral[:, 2] > 0
-            numbers.append(own.neutral.sum(axis=1))
-        np.logical_or.at(found, own.grid.unit, lacking)
-        # Samples that an item lacks for all groups are seen only next to those of other items.
-        for number in numbers:
-            most = np.zeros(len(found), dtype=np.int64)
-            np.maximum.at(most, own.grid.unit, number)
-            np.logical_or.at(found, own.grid.unit, number < most[own.grid.unit])
+            lacking |= own.neutral.sum(axis=1) < own.neutral_copies[unit]
+        np.logical_or.at(found, unit, lacking)
     return found
 
 

@@ -13,7 +13,7 @@ import scipy
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
-from fairstats.asking.own_turn import before_next_turn, is_short, without_thinking
+from fairstats.asking.own_turn import before_next_turn, is_short
 from fairstats.asking.value_from_reply import read_reply
 from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
 from fairstats.screening.findings import (
@@ -286,8 +286,7 @@ def read_again(rows: pd.DataFrame, layout: Layout) -> pd.DataFrame:
 
         reply = raw if isinstance(raw, str) else ""
         found, before = read(reply), before_next_turn(reply)
-        whole = len(before.strip()) in (0, len(without_thinking(reply).strip()))
-        if found is None or whole or read(before) is not None:
+        if found is None or not before or read(before) is not None:
             return found, "own"
         return found, "words" if layout.has_letters and not texts and is_short(before) else "open"
 
