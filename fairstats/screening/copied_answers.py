@@ -15,7 +15,7 @@ from fairstats._lib.formatting import quoted
 from fairstats._lib.model_names import names_model, snapshot_key, snapshots_in
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Codes, Panel, Popularity, Sheet
+from fairstats.screening.answer_sheets import Bools, Codes, Sheet
 from fairstats.screening.expected_answers import habits_of, unexpected_of
 from fairstats.screening.findings import (
     DECLARED,
@@ -29,6 +29,7 @@ from fairstats.screening.findings import (
     percent,
     too_few_models,
 )
+from fairstats.screening.panels import Panel, Popularity
 
 COPIED = "copied_answers"
 COPIED_ITEMS = "copied_items"

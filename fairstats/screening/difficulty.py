@@ -7,7 +7,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.patterns import IntArray
-from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet
+from fairstats.screening.answer_sheets import Bools, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -18,6 +18,7 @@ from fairstats.screening.findings import (
     separation,
     too_few_models,
 )
+from fairstats.screening.panels import Panel, Popularity
 
 DIFFICULTY = "item_difficulty"
 HARD_ITEMS = "hard_items"

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.screening.answer_sheets import Bools, Panel, Popularity, Sheet, take
+from fairstats.screening.answer_sheets import Bools, Sheet, take
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -21,6 +21,7 @@ from fairstats.screening.findings import (
     too_few_models,
 )
 from fairstats.screening.flips_and_labels import without_doubtful_keys
+from fairstats.screening.panels import Panel, Popularity
 
 MINORITY = "minority_answers"
 #: An answer is unexpected if its expected probability is below this, and its share among other

@@ -15,7 +15,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.grid import MISSING
-from fairstats.screening.answer_sheets import Bools, Layout, Panel, Popularity, Sheet
+from fairstats.screening.answer_sheets import Bools, Layout, Sheet
 from fairstats.screening.difficulty import expected_correct
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
@@ -26,6 +26,7 @@ from fairstats.screening.findings import (
     percent,
     too_few_models,
 )
+from fairstats.screening.panels import Panel, Popularity
 
 PAIR_FLIPS = "pair_flips"
 FLIP_LEVEL = "flip_level"

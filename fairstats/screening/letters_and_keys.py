@@ -15,7 +15,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.own_turn import before_next_turn, is_short
 from fairstats.asking.value_from_reply import read_reply
-from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Codes, Layout, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
@@ -25,6 +25,7 @@ from fairstats.screening.findings import (
     p_above_zero,
     percent,
 )
+from fairstats.screening.panels import Panel
 
 ALIGNMENT = "item_alignment"
 LETTERS = "letter_shares"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats.counts.grid import NOT_ASKED
 from fairstats.inference.clustered_answers import sign_flip_test
-from fairstats.screening.answer_sheets import Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Layout, Sheet
 from fairstats.screening.findings import (
     LOOK_LEVEL,
     Finding,
@@ -21,6 +21,7 @@ from fairstats.screening.findings import (
 )
 from fairstats.screening.flips_and_labels import flip_shares
 from fairstats.screening.letters_and_keys import DISAGREE, read_again
+from fairstats.screening.panels import Panel
 
 MISSING_BY_GROUP = "missing_by_group"
 ROWS = "missing_rows"

@@ -23,7 +23,7 @@ from fairstats.answers.schema_checks import check_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import by_name
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.answer_sheets import Layout, Panel, Sheet, read_panels
+from fairstats.screening.answer_sheets import Layout, Sheet
 from fairstats.screening.copied_answers import (
     check_copied_items,
     check_copied_marks,
@@ -55,6 +55,7 @@ from fairstats.screening.missing_answers import (
     check_samples,
     confirm_missing,
 )
+from fairstats.screening.panels import Panel, read_panels
 
 _SET = ["benchmark", "benchmark_version", "model", "strategy"]
 #: Columns of the table of a screening, in order.

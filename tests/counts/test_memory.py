@@ -27,7 +27,7 @@ from fairstats.counts.grid import item_grid
 from fairstats.counts.outcomes import outcomes_of
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.specifications import sensitivity_of
-from fairstats.screening import answer_sheets
+from fairstats.screening import panels
 from fairstats.screening.screen import screen_opened
 from tests.make_answers import make_answers
 
@@ -90,11 +90,11 @@ def test_ranked_items_need_few_bytes_per_row(opened: OpenAnswers):
 def test_panels_of_items_need_few_bytes_per_row(
     opened: OpenAnswers, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(answer_sheets, "PART_ITEMS", 10)
+    monkeypatch.setattr(panels, "PART_ITEMS", 10)
     item_grid(opened, opened.benchmarks["many"])
 
     # The items of all answers are numbered before the first panel.
-    assert bytes_per_row(lambda: next(next(answer_sheets.read_panels(opened, None)))) < 10
+    assert bytes_per_row(lambda: next(next(panels.read_panels(opened, None)))) < 10
 
 
 @pytest.mark.parametrize("asked", [1, 0.5])

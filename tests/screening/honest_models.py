@@ -14,8 +14,9 @@ from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.counts.grid import MISSING
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.screening.answer_sheets import Codes, Layout, Panel, Sheet
+from fairstats.screening.answer_sheets import Codes, Layout, Sheet
 from fairstats.screening.findings import Flag
+from fairstats.screening.panels import Panel
 from fairstats.screening.screen import checks_of
 
 LETTERS = "ABCDEFGHIJ"

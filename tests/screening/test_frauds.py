@@ -10,7 +10,8 @@ from fairstats_collectors.amqa import import_amqa
 from fairstats import analyze, example_answers, load_benchmark, rank_models
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.screening import copied_answers
-from fairstats.screening.answer_sheets import Panel, Sheet
+from fairstats.screening.answer_sheets import Sheet
+from fairstats.screening.panels import Panel
 from fairstats.screening.screen import screen, screen_opened
 from tests.screening.frauds import (
     BLOCKED,

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairstats.screening.answer_sheets import Panel, Sheet
+from fairstats.screening.answer_sheets import Sheet
 from fairstats.screening.copied_answers import check_copied_marks, check_copying
 from fairstats.screening.expected_answers import check_minority_answers
 from fairstats.screening.findings import ASKING
+from fairstats.screening.panels import Panel
 from tests.screening.honest_models import (
     WRONG_KEYS,
     boards,

@@ -12,7 +12,7 @@ import pytest
 from scipy import special, stats
 
 from fairstats.counts.grid import MISSING
-from fairstats.screening.answer_sheets import Layout, Panel, Popularity, Sheet
+from fairstats.screening.answer_sheets import Layout, Sheet
 from fairstats.screening.copied_answers import overlap
 from fairstats.screening.difficulty import _LOGITS, _ability, expected_correct
 from fairstats.screening.expected_answers import (
@@ -29,6 +29,7 @@ from fairstats.screening.letters_and_keys import (
     check_alignment,
     check_letters,
 )
+from fairstats.screening.panels import Panel, Popularity
 from fairstats.screening.screen import checks_of
 from tests.screening.honest_models import draw_items, draw_letters, simulated_benchmark
 

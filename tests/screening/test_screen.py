@@ -97,7 +97,7 @@ def test_a_bad_part_of_many_items_is_flagged(honest, synthetic, by_check, monkey
     second = bad["item_id"].isin(items[len(items) // 2 :])
     answers = pd.concat([honest[0][~second], bad[second], *honest[1:]], ignore_index=True)
     whole = screen(answers, benchmarks=[synthetic]).to_frame()
-    monkeypatch.setattr("fairstats.screening.answer_sheets.PART_ITEMS", len(items) // 2)
+    monkeypatch.setattr("fairstats.screening.panels.PART_ITEMS", len(items) // 2)
     table = screen(answers, benchmarks=[synthetic])
     row = by_check(table, "Model-A").loc["letter_shares"]
     assert row["flag"] == "look"
