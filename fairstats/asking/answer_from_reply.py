@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from fairstats.asking.own_turn import is_short, own_turn, plain_text
@@ -175,10 +176,8 @@ class Reader:
 
     def __init__(self, text: str, options: Mapping[str, str]) -> None:
         self.text = text
-        # In the form of the reply: with the same quotes and spelling.
-        plain = {letter: plain_text(words).casefold() for letter, words in options.items()}
-        folded = {letter: " ".join(words.split()) for letter, words in plain.items()}
         # Longest first: "aspirin and heparin" is not a mention of "aspirin".
+        folded = {letter: _folded(words) for letter, words in options.items()}
         self.texts = dict(sorted(folded.items(), key=lambda pair: -len(pair[1])))
         self.patterns = letter_patterns(tuple(options))
         #: Position of the last statement that was read.
@@ -416,6 +415,12 @@ class Reader:
                 text, times = re.subn(whole, "\0", text)
                 found |= {letter} if times else set()
         return found
+
+
+@lru_cache(maxsize=1024)
+def _folded(words: str) -> str:
+    """Return an option's text in the form of a reply: with the same quotes and spelling."""
+    return " ".join(plain_text(words).casefold().split())
 
 
 def _bare(text: str) -> str:

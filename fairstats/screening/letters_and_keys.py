@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import cache, partial
 from statistics import median
 
 import numpy as np
@@ -277,8 +277,10 @@ def read_again(rows: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     """
     blank = dict.fromkeys(layout.benchmark.options, "")
 
-    def one(item: str, raw: object) -> tuple[str | None, str]:
-        texts = layout.option_texts.get(item)
+    # Without texts, the same reply to any item is read once.
+    @cache
+    def one(known: str | None, raw: object) -> tuple[str | None, str]:
+        texts = layout.option_texts[known] if known else None
 
         def read(part: str) -> str | None:
             if not layout.has_letters:
@@ -291,7 +293,8 @@ def read_again(rows: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             return found, "own"
         return found, "words" if layout.has_letters and not texts and is_short(before) else "open"
 
-    pairs = [one(*given) for given in zip(rows["item_id"], rows["answer_raw"], strict=True)]
+    known = (item if item in layout.option_texts else None for item in rows["item_id"])
+    pairs = [one(*given) for given in zip(known, rows["answer_raw"], strict=True)]
     table = pd.DataFrame(pairs, columns=["read", "whose"], index=rows.index, dtype=object)
     stored = (table["whose"] == "open") & rows["answer"].notna()
     agree = (table["read"] == rows["answer"])[stored].mean() > 0.5
