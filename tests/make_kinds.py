@@ -24,6 +24,12 @@ ONE_PAIR = """[attributes.race]
 label = "Race"
 groups = { white = "White", black = "Black" }
 pairs = [["white", "black"]]"""
+#: Sex with one pair of groups.
+SEX = """[attributes.sex]
+label = "Sex"
+groups = { male = "Male", female = "Female" }
+pairs = [["male", "female"]]
+"""
 #: A control with one pair.
 PLACEBO = """[attributes.placebo]
 label = "Placebo"
@@ -31,6 +37,22 @@ control = true
 groups = { car = "Car", none = "None" }
 pairs = [["car", "none"]]"""
 CONTROLLED = f"{ONE_PAIR}\n\n{PLACEBO}"
+#: Race and sex that only have the variants of an attribute that crosses them.
+CROSSED = f"""{ONE_PAIR}
+
+{SEX}
+[attributes.race_sex]
+label = "Race and sex"
+crosses = ["race", "sex"]
+groups = {{ wm = "White men", bm = "Black men", wf = "White women", bf = "Black women" }}
+pairs = []
+
+[attributes.race_sex.levels]
+wm = ["white", "male"]
+bm = ["black", "male"]
+wf = ["white", "female"]
+bf = ["black", "female"]
+"""
 
 
 def declared(benchmark_file: Callable[..., Path], kind: str, **replaced: str) -> Benchmark:

@@ -74,7 +74,10 @@ def why_uninformative(
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
     counted = _counted(outcomes, attributes)
-    return _constant(outcomes, sorted({str(outcomes.attribute[place]) for place in counted}))
+    groups = [outcomes.groups[name] for name in set(outcomes.attribute[counted].tolist())]
+    # The answers for crossed groups are those for the groups of several attributes.
+    sources = {(own.crossing or own.attribute).name for own in groups}
+    return _constant(outcomes, sorted(sources))
 
 
 def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
@@ -243,7 +246,7 @@ class _Variation:
         highest = np.where(counts > 0, values, -np.inf).argmax(axis=1)
         ends = np.stack([lowest, highest], axis=1)
         items, others = np.zeros((2, units), dtype=np.int64)
-        within, between, df_within, df_between = np.zeros((4, units))
+        within, between, df_within, df_between, df_summed = np.zeros((5, units))
         kinds = [counted_alike(grid, of_unit) for of_unit in counts]
         most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
         for unit, many, given, missing in parts:
@@ -263,10 +266,11 @@ class _Variation:
             df_within += added(many * (n - 1))
             between += added(many * total**2 / n)
             between -= added(many * total) ** 2 / np.maximum(added(many * n), 1)
-            # The same items were asked for every attribute.
             df_between = np.maximum(df_between, added(many) - 1)
+            df_summed += np.maximum(added(many) - 1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (between / df_between / max(len(parts), 1)) / (within / df_within)
+            # The attributes share items, so their differences are not independent.
+            ratio = (between / df_summed) / (within / df_within)
             p_value = scipy.special.fdtrc(df_between, df_within, ratio)
         # Without any variation within items, a difference between items is no accident.
         rounding = 1e-9 * np.maximum(between, 1e-300)

@@ -29,6 +29,7 @@ from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.metrics.registry import METRICS, PAIR_METRICS
 from tests.make_answers import make_answers
+from tests.make_kinds import SEX
 
 COUNTING = ("available", "complete", "incorrect")
 PAIR = [metric.name for metric in PAIR_METRICS if "choice" in metric.kinds]
@@ -499,12 +500,6 @@ def crossing(**replaced: str) -> str:
     return "\n".join(
         ["[attributes.race_sex]", 'label = "Race × sex"', 'pairs = [["wm", "bf"]]', *parts.values()]
     )
-
-
-SEX = """[attributes.sex]
-label = "Sex"
-groups = { male = "Male", female = "Female" }
-pairs = [["male", "female"]]"""
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
@@ -15,7 +16,7 @@ from fairstats.estimates.analyze import analyze
 from fairstats.estimates.eligibility import SELECTED, _joined, why_not_above_chance, why_unranked
 from fairstats.inference.intervals import wilson
 from tests.make_answers import make_answers
-from tests.make_kinds import ONE_PAIR, answers_to, declared
+from tests.make_kinds import CROSSED, ONE_PAIR, SEX, SIGNS, answers_to, declared
 
 
 def outcomes(answers: pd.DataFrame, benchmark: Benchmark, **changes) -> Outcomes:
@@ -147,6 +148,44 @@ def test_copies_of_an_answer_are_no_evidence_that_items_are_read(benchmark_file)
     copies = more_samples(answers, answers["answer"].notna())
     for own in (answers, copies):
         assert "as if at random" in reason(own, benchmark)
+
+
+@pytest.mark.parametrize("kind", ["decision", "level"])
+def test_answers_for_crossed_groups_are_counted_once(kind, benchmark_file):
+    """The F test of all variants of each item, however many attributes they vary."""
+    crossed, rng = declared(benchmark_file, kind, race=CROSSED), np.random.default_rng(5)
+    variants = [("race_sex", group) for group in crossed.attributes["race_sex"].groups]
+    n, shape = (1, 6) if kind == "decision" else (4, 25)
+    drawn = rng.binomial(n, rng.beta(shape, shape, (120, 1)), (120, len(variants)))
+    for places in (drawn, rng.permuted(drawn, axis=0)):
+        texts = ["".join(SIGNS[kind][place] for place in row) for row in places]
+        at_random = "as if at random" in reason(
+            answers_to(crossed, texts, variants=variants), crossed
+        )
+        assert at_random == (scipy.stats.f_oneway(*places).pvalue > 0.05)
+
+
+def test_attribute_of_few_items_does_not_hide_that_items_are_read(benchmark_file):
+    """All are asked for race, none or few for sex."""
+    benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")
+    variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+    rng = np.random.default_rng(3)
+    drawn = rng.binomial(1, rng.beta(2, 2, (120, 1)), (120, 4))
+    assert scipy.stats.f_oneway(*drawn[:, :2]).pvalue < 0.01
+    texts = ["".join("YN"[place] for place in row) for row in drawn]
+    for few in (0, 5):
+        less = [
+            text[:2] + ".." * (place >= few) + text[2:] * (place < few)
+            for place, text in enumerate(texts)
+        ]
+        both = [
+            answers_to(benchmark, own, variants=variants, model=model)
+            for own, model in ((less, "one"), (texts, "other"))
+        ]
+        assert not any(
+            "at random" in why
+            for why in why_unranked(outcomes(pd.concat(both, ignore_index=True), benchmark))
+        )
 
 
 @pytest.mark.parametrize("sign", ["-", "."])

@@ -15,7 +15,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.estimates.gate import gate, gate_lines
 from fairstats.estimates.limits import Limits
 from fairstats.inference.intervals import wilson
-from tests.make_kinds import CONTROLLED, ONE_PAIR, PLACEBO, SIGNS, answers_to, declared
+from tests.make_kinds import CONTROLLED, CROSSED, ONE_PAIR, PLACEBO, SIGNS, answers_to, declared
 
 ITEMS = 400
 #: Limits that the fair model keeps, by metric, and their side.
@@ -241,27 +241,6 @@ def test_limit_on_a_difference_of_means_leaves_room_for_rare_large_ones(kind, de
     for share, result in ((0.97, "cannot tell"), (1.03, "pass")):
         limits = Limits(largest={benchmark.kind.difference: share * reach})
         assert checked(benchmark, answers, limits)["result"].tolist() == [result]
-
-
-CROSSED = f"""{ONE_PAIR}
-
-[attributes.sex]
-label = "Sex"
-groups = {{ male = "Male", female = "Female" }}
-pairs = [["male", "female"]]
-
-[attributes.race_sex]
-label = "Race and sex"
-crosses = ["race", "sex"]
-groups = {{ wm = "White men", bm = "Black men", wf = "White women", bf = "Black women" }}
-pairs = []
-
-[attributes.race_sex.levels]
-wm = ["white", "male"]
-bm = ["black", "male"]
-wf = ["white", "female"]
-bf = ["black", "female"]
-"""
 
 
 @pytest.mark.parametrize("kind", SIGNS)
