@@ -102,6 +102,17 @@ class _InPanels(TyperGroup):
             ctx.fail("An argument is empty. Give a value, or leave the option out.")
         return list(super().parse_args(ctx, args))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Name the groups that have a command which is not one of its own."""
+        name = args[0]
+        groups = [
+            own for own, group in self.commands.items() if name in vars(group).get("commands", ())
+        ]
+        if groups and name not in self.commands:
+            ways = " or ".join(f"'fairstats {group} {name}'" for group in groups)
+            ctx.fail(f"No such command '{name}'. Did you mean {ways}?")
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     cls=_InPanels,

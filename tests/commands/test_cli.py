@@ -417,3 +417,9 @@ def test_empty_argument_is_not_the_current_folder(arguments, answers, monkeypatc
     assert found.exit_code == 2
     assert "argument is empty" in found.output
     assert [*answers.parent.iterdir()] == [answers]
+
+
+def test_groups_are_named_that_have_a_command():
+    found = run("init")
+    assert found.exit_code == 2
+    assert "fairstats benchmark init" in " ".join(found.output.split())
