@@ -584,7 +584,7 @@ def _crossed(name: str, groups: Sequence[str], crosses: tuple[str, str] | None) 
     )
     label = f"{_label(crosses[0])} and {crosses[1]}"
     table = {"label": label, "crosses": list(crosses), "pairs": []}
-    labels = {group: _label(re.sub("[+_]", "/", group)) for group in groups}
+    labels = {group: _label(re.sub("[+_]", " / ", group)) for group in groups}
     yield (
         f"{_comment(about)}\n"
         + toml_text({"attributes": {name: table | {"groups": labels}}}).strip()
