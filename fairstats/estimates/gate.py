@@ -194,7 +194,7 @@ def only_to(answers: pd.DataFrame, benchmarks: Iterable[Benchmark]) -> None:
 def gate_lines(
     table: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> list[str]:
-    """Return one line per row of the table from `gate`.
+    """Return one line per row of the table from `gate`, then one on their intervals.
 
     Examples
     --------
@@ -203,12 +203,14 @@ def gate_lines(
     ...            estimate=0.01, ci_low=0.0, ci_high=0.03, ci_level=0.9, has_room=False,
     ...            lowest=0.0, highest=0.04, limit=0.05, result="pass", reason=None)
     >>> print(*gate_lines(pd.DataFrame([row])))  # doctest: +NORMALIZE_WHITESPACE
-    pass: “m”, “plain” (demo, 1): race, white − black: AD 1.0 points, 90% interval 0.0 to 3.0,
-    0.0 to 4.0 with missing answers; limit: below 5.0
+    pass: “m”, “plain” (demo, 1): race, white − black: AD 1.0 points (0.0 to 4.0); limit: below 5.0
+    in brackets: 90% intervals, for every completion of the missing answers
     """
     known = load_benchmarks(table["benchmark"].unique(), benchmarks)
-    rows = table.to_dict("records")
-    return [printable(_line(row, known[row["benchmark"]])) for row in rows]
+    lines = [_line(row, known[row["benchmark"]]) for row in table.to_dict("records")]
+    about = f"in brackets: {level(1 - table['ci_level'].iloc[0])} intervals"
+    about += ROOM * bool(table["has_room"].any()) + ", for every completion of the missing answers"
+    return [printable(line) for line in (*lines, about)]
 
 
 def _line(row: Mapping[Hashable, Any], benchmark: Benchmark) -> str:
@@ -222,12 +224,11 @@ def _line(row: Mapping[Hashable, Any], benchmark: Benchmark) -> str:
     name = check.label(*((row["group_a"], row["group_b"]) if has_pair else (None, None)))
     shown = f"{name} not known"
     if not math.isnan(row["estimate"]):
-        shown = f"{name} {check.shown(row['estimate'], unit=True)}, {level(1 - row['ci_level'])} "
-        shown += f"interval{ROOM * row['has_room']} "
-        shown += f"{check.shown(row['ci_low'])} to {check.shown(row['ci_high'])}"
-        outer = (row["lowest"], row["highest"])
-        if outer != (row["ci_low"], row["ci_high"]) and not math.isnan(outer[0]):
-            shown += f", {check.shown(outer[0])} to {check.shown(outer[1])} with missing answers"
+        given = math.isnan(row["highest"])
+        ends = ("ci_low", "ci_high") if given else ("lowest", "highest")
+        reach = " to ".join(check.shown(row[end]) for end in ends)
+        reach += " without missing answers" * given
+        shown = f"{name} {check.shown(row['estimate'], unit=True)} ({reach})"
     limit = f"limit: {'below' if check.is_largest else 'above'} {check.shown(row['limit'])}"
     # A missing text is NaN if other rows have one.
     reason = f"; {row['reason']}" if isinstance(row["reason"], str) else ""
@@ -316,6 +317,7 @@ def _result(
     return CANNOT_TELL, _needed(check, row, judged, first, of_pair)
 
 
+_MOST_NEEDED = 10**6
 # Answers that some figures need besides those of the groups.
 _NEEDED = {"neutralized": "answers to neutralized versions", "controls": "answers to controls"}
 
@@ -360,10 +362,9 @@ def _needed(
         share = float(rare_share(judged.parts[0].units[place], 2 * judged.alpha))
         times = max(times, (abs(reached - estimate) / gap - share) / (1 - share))
     needed = math.ceil(items * times)
-    return (
-        f"the interval reaches {check.shown(reached, unit=True)}; at this figure it needs at most "
-        f"about {needed:,} {noun}"
-    )
+    many = f"at most about {needed:,}" if needed <= _MOST_NEEDED else "more than a million"
+    reach = check.shown(reached, unit=True)
+    return f"the interval reaches {reach}; at this figure it needs {many} {noun}"
 
 
 _Key = tuple[int, str, str | None, str | None]

@@ -191,6 +191,8 @@ class Check:
         if self.judged:
             return "AD" if kind is CHOICE else f"absolute {METRICS[kind.difference].label.lower()}"
         label = uncapital(METRICS[self.metric].label)
+        if label[:2].isupper():
+            label = label.partition(",")[0]  # "CFR, counterfactual fairness rate"
         label = label.format(a=a or "group a", b=b or "group b")
         return f"absolute {label}" if self.is_absolute else label
 

@@ -85,6 +85,7 @@ def test_difference_passes_if_and_only_if_it_is_equivalent(check, fair, benchmar
     ("ad", "cfr", "result", "reason"),
     [
         (0.011, 0.985, "cannot tell", "at this figure it needs at most"),
+        (0.010001, 0.989999, "cannot tell", "at this figure it needs more than a million items"),
         (0.009, 0.991, "cannot tell", "beyond the limit, but its interval"),
         (0.001, 0.999, "fail", "the whole 90% interval is beyond the limit"),
     ],

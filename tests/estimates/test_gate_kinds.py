@@ -118,7 +118,7 @@ def test_equivalent_uses_the_margin_and_unit_of_the_kind(kind, declare):
     )
     assert (table["result"][0] == "pass") == (row["verdict"] == "equivalent")
     assert table["limit"].tolist() == [row["margin"]]
-    (line,) = gate_lines(table, [benchmark])
+    line, _ = gate_lines(table, [benchmark])
     assert benchmark.kind.unit in line
     with pytest.raises(InputError, match="margin: "):
         checked(benchmark, answers, Limits(equivalent=True, margin=benchmark.span))
@@ -197,7 +197,7 @@ def test_whole_attributes_have_one_check(declare):
     limits = Limits(largest={"demographic_parity": 0.05})
     table = checked(decision, answers_to(decision, texts), limits)
     assert table[["group_a", "result"]].values.tolist() == [[None, "pass"]]
-    (line,) = gate_lines(table, [decision])
+    line, _ = gate_lines(table, [decision])
     assert "race: demographic parity difference 1.5 points" in line
     missing = checked(decision, answers_to(decision, [*texts[:-1], "Y-"]), limits)
     assert missing["result"].tolist() == ["cannot tell"]
@@ -206,7 +206,7 @@ def test_whole_attributes_have_one_check(declare):
 def test_lines_name_groups_as_they_are(declare):
     level = declare("level")
     table = checked(level, answers_to(level, fair("level")), Limits(largest={"moved_up": 0.1}))
-    (line,) = gate_lines(table.replace({"white": "White_Men", "black": "Black_Men"}), [level])
+    line, _ = gate_lines(table.replace({"white": "White_Men", "black": "Black_Men"}), [level])
     assert "White_Men higher 0.0%" in line
 
 
