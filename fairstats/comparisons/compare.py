@@ -49,7 +49,7 @@ from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_uninformative
-from fairstats.estimates.judgements import UNEQUAL_SAMPLES, unequal_samples
+from fairstats.estimates.judgements import FEWER_SAMPLES, UNEQUAL_SAMPLES, unequal_samples
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 
@@ -251,8 +251,12 @@ def changes_of(
         for note in filter(None, (voted, counted.once(cautions)[side.place])):
             notes.append(f"{name} answers: {note}")
         own = (counted.unit == side.place) & ~counted.pooled & ~counted.untested
-        if unequal_samples(counted)[own].any():
-            no_verdict = no_verdict or f"{name} answers: {UNEQUAL_SAMPLES}"
+        for text, found in (
+            (UNEQUAL_SAMPLES, unequal_samples(counted)),
+            (FEWER_SAMPLES, counted.fewer_samples),
+        ):
+            if found[own].any():
+                no_verdict = no_verdict or f"{name} answers: {text}"
         guessing[f"guessing_{name}"] = why_uninformative(counted)[side.place]
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(

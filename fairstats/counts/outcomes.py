@@ -144,6 +144,18 @@ class Outcomes(Once):
         return found
 
     @cached_property
+    def fewer_samples(self) -> npt.NDArray[np.bool_]:
+        """Return the pairs of attributes with fewer samples than another one of the answer set."""
+        most, found = {}, np.zeros(len(self), dtype=bool)
+        for name in self.groups.keys() & self.benchmark.varied_names:
+            most[name] = np.zeros(len(self.grid.units), dtype=np.int64)
+            np.maximum.at(most[name], self.groups[name].grid.unit, self.groups[name].samples)
+        for name, own in most.items():
+            fewer = (own > 0) & (own < np.maximum.reduce([*most.values()]))
+            found |= (self.attribute == name) & fewer[self.unit]
+        return found
+
+    @cached_property
     def letters(self) -> IntArray:
         """Count the letters of complete pairs of items answered once, (pairs, options, options)."""
         size = len(self.grid.options)

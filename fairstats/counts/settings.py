@@ -18,7 +18,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import listed
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, count_rows
-from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 
 #: What must not differ between the groups of an answer set, and why there is no verdict if it does.
 MIXED = {
@@ -27,6 +27,7 @@ MIXED = {
     "endpoint": "groups were answered by different endpoints",
     "max_tokens": "groups were answered with different limits of tokens",
 }
+_BESIDES = {"controls": "controls", "neutralized": "neutralized versions"}
 SAME_PROMPTS = "groups were asked with the same prompts"
 PROMPT = "prompt_sha256"
 # Of more values, a note gives their number.
@@ -44,6 +45,8 @@ class Settings:
         How its groups were answered differently; empty if they were not.
     unrecorded : tuple of str
         The columns that are filled in for some groups and empty for others.
+    besides : mapping of str to str
+        How ``controls``, or ``neutralized`` versions, were answered differently from the groups.
     values : mapping of str to tuple of str
         The different values of each column that has any, sorted. Of ``prompt_sha256`` these are the
         first prompt of each variant, after its name, if the prompts of all answers are known.
@@ -51,6 +54,7 @@ class Settings:
 
     mixed: str = ""
     unrecorded: tuple[str, ...] = ()
+    besides: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -105,6 +109,7 @@ def settings_of(
     mixed = np.full(len(units), "", dtype=object)
     values: list[dict[str, tuple[str, ...]]] = [{} for _ in range(len(units))]
     unrecorded: list[list[str]] = [[] for _ in range(len(units))]
+    besides: list[dict[str, str]] = [{} for _ in range(len(units))]
     places = {unit: place for place, unit in enumerate(units.itertuples(index=False, name=None))}
     for name in [*MIXED, PROMPT]:
         if name not in there:
@@ -121,16 +126,30 @@ def settings_of(
             values[places[unit]][name] = own_values
         if not own[name].isna().any() and own[name].nunique() < 2:
             continue
-        apart, blank = _apart(own, name, benchmark, units)
+        apart, blank = _apart(own[own["attribute"] != BASELINE], name, benchmark, units)
         if name != PROMPT:
             mixed[(mixed == "") & apart] = MIXED[name]
+            for part, both in _besides(own, benchmark):
+                for place in np.flatnonzero(_apart(both, name, benchmark, units)[0]).tolist():
+                    besides[place].setdefault(part, f"{_BESIDES[part]} and {MIXED[name]}")
         for place in np.flatnonzero(blank).tolist():
             unrecorded[place].append(name)
     if PROMPT in there:
         mixed[(mixed == "") & _same_prompts(opened, benchmark, units)] = SAME_PROMPTS
     found = np.empty(len(units), dtype=object)
-    found[:] = [Settings(*one) for one in zip(mixed, map(tuple, unrecorded), values, strict=True)]
+    parts = zip(mixed, map(tuple, unrecorded), besides, values, strict=True)
+    found[:] = [Settings(*one) for one in parts]
     return found
+
+
+def _besides(own: pd.DataFrame, benchmark: Benchmark) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of all groups with those of controls, and of neutralized versions, as one."""
+    groups = own["attribute"].isin(benchmark.varied_names)
+    neutral = (own["attribute"] == BASELINE) & (own["group"] == NEUTRALIZED)
+    controls = ~groups & (own["attribute"] != BASELINE)
+    for part, others in (("controls", controls), ("neutralized", neutral)):
+        names = own["attribute"] + " " + own["group"]
+        yield part, own.assign(attribute=part, group=names)[groups | others]
 
 
 def _first_prompts(opened: OpenAnswers) -> pd.DataFrame:
@@ -154,7 +173,6 @@ def _apart(
     own: pd.DataFrame, column: str, benchmark: Benchmark, units: pd.DataFrame
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return the answer sets whose groups have other values in a column, or more empty ones."""
-    own = own[own["attribute"] != BASELINE]
     sets = _KEYS[:-1]
     known = own[column].notna()
     filled = own["rows"].where(known, 0).groupby([own[key] for key in _KEYS]).sum()

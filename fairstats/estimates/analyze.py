@@ -437,6 +437,8 @@ def _sample_table(pairs: Pairs) -> Columns:
 def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants."""
     facts: dict[tuple[str, ...], tuple[str | None, str, str, tuple[str, ...]]] = {}
+    others: dict[tuple[str, ...], Mapping[str, str]] = {}
+    needed = {metric.name: metric.besides for metric in GROUPS_METRICS if metric.besides}
     snapshots = _snapshots(opened)
     slanted = set()
     for pairs in judged.parts:
@@ -446,16 +448,21 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
         for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
             samples = ""
             if outcomes.samples[place] > 1:
-                weights = ", weighted to give all answers the same weight"
+                uneven = outcomes.weighted[place]
+                weights = ", weighted to give all answers the same weight" * bool(uneven)
                 alone = "; items are the independent units" * (benchmark.cluster is None)
+                most = "up to " * bool(
+                    uneven or outcomes.fewer_samples[outcomes.unit == place].any()
+                )
                 samples = (
-                    f"{outcomes.samples[place]} samples per item, every answer of one group with "
-                    f"every answer of the other{weights * bool(outcomes.weighted[place])}{alone}"
+                    f"{most}{outcomes.samples[place]} samples per item, every answer of one group "
+                    f"with every answer of the other{weights}{alone}"
                 )
             if benchmark.cluster is not None:
                 shared = f"the independent units are {benchmark.words.clusters}"
                 shared += f" ({benchmark.cluster})"
                 samples = "; ".join(filter(None, [samples, shared]))
+            others[unit] = outcomes.grid.settings[place].besides
             pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
             selected = SELECTED * bool(outcomes.grid.selecting[place])
             voted = VOTED if votes_among([unit[3]]) else ""
@@ -471,7 +478,8 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     for row, unit in enumerate(units):
         columns["snapshot"][row], samples, pooled, of_set = facts[unit]
         slant = SLANTED if judged_rows[row] and unit[0] in slanted else ""
-        for note in (samples, pooled if is_pooled[row] else "", *of_set, slant):
+        other = others[unit].get(needed.get(columns["metric"][row], ""), "")
+        for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, other):
             if note:
                 add_note(columns, row, note)
 

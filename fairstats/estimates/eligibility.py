@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fairstats._lib.formatting import decimal
+from fairstats._lib.formatting import decimal, listed, uncapital
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
@@ -52,15 +52,28 @@ def why_unranked(
     accuracy.
     """
     guessing = why_uninformative(outcomes, attributes=attributes, alpha=alpha)
-    missing = _too_many_missing(outcomes, _counted(outcomes, attributes))
+    counted = _counted(outcomes, attributes)
+    missing, fewer = _too_many_missing(outcomes, counted), _fewer_samples(outcomes, counted)
     others = outcomes.once(why_other_variants)
     reasons = []
     for unit, guesses in enumerate(guessing):
         selected = SELECTED * bool(outcomes.grid.selecting[unit])
         mixed = outcomes.grid.settings[unit].mixed
-        texts = (selected, mixed, missing.get(unit), guesses, others[unit])
+        texts = (selected, mixed, missing.get(unit), fewer.get(unit), guesses, others[unit])
         reasons.append("; ".join(filter(None, texts)))
     return np.array(reasons, dtype=object)
+
+
+def _fewer_samples(outcomes: Outcomes, counted: IntArray) -> dict[int, str]:
+    """Name the attributes of each answer set that have fewer samples than another one."""
+    found: dict[int, dict[str, None]] = {}
+    for place in counted[outcomes.fewer_samples[counted]].tolist():
+        label = outcomes.benchmark.attributes[str(outcomes.attribute[place])].label
+        found.setdefault(int(outcomes.unit[place]), {})[uncapital(label)] = None
+    return {
+        unit: f"fewer samples for {listed(labels)} than for another attribute"
+        for unit, labels in found.items()
+    }
 
 
 def why_uninformative(

@@ -259,7 +259,9 @@ def _of_benchmark(
         margin = np.full(len(outcomes), check.limit) if check.judged else judged.margin
         published = replace(judged, margin=margin).published
         figures = _figures(check, judged, opened, counting)
-        of_groups = isinstance(METRICS.get(check.metric), GroupsMetric)
+        metric = METRICS.get(check.metric)
+        of_groups = isinstance(metric, GroupsMetric)
+        besides = metric.besides if isinstance(metric, GroupsMetric) else ""
         for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
             for one in wanted:
                 # Of a figure of all groups and of their pairs, each pair must keep the limit.
@@ -269,10 +271,11 @@ def _of_benchmark(
                     own = {"attribute": one.name, "group_a": pair[0], "group_b": pair[1]}
                     row = keys_of_unit | own | {"check": check.name, "limit": check.limit}
                     rests_on = one.pairs if whole else (pair,)
+                    other = outcomes.grid.settings[unit].besides.get(besides, "")
                     parts = [places.get((unit, one.name, *each)) for each in rests_on]
                     row |= figures.get((unit, one.name, *pair), _UNKNOWN)
                     result, reason = _result(
-                        check, row, parts, str(ineligible[unit]), published, judged
+                        check, row, parts, str(ineligible[unit]) or other, published, judged
                     )
                     if not benchmark.items and result == PASS:
                         result, reason = CANNOT_TELL, _UNLISTED
@@ -506,6 +509,8 @@ def _lacks_answers(
 ) -> npt.NDArray[np.bool_]:
     """Return which answer sets lack an answer that a figure of a whole attribute needs."""
     whole = outcomes.with_unasked
+    # Samples that all items lack are seen only next to those for the groups.
+    most = whole.groups[attribute].copies
     controls = [one.name for one in outcomes.benchmark.controls] * (metric.besides == "controls")
     found = np.zeros(len(outcomes.grid.units), dtype=bool)
     for name in (attribute, *controls):
@@ -515,11 +520,10 @@ def _lacks_answers(
         unit = own.grid.unit
         found[np.setdiff1d(np.arange(len(found)), unit)] = True
         lacking = own.missing.any(axis=1)
-        # Samples that an item lacks for all groups are seen only next to those of other items.
-        lacking |= own.samples < own.copies[unit]
+        lacking |= own.samples < np.maximum(own.copies, most)[unit]
         if metric.besides == "neutralized":
             lacking |= own.neutral[:, 2] > 0
-            lacking |= own.neutral.sum(axis=1) < own.neutral_copies[unit]
+            lacking |= own.neutral.sum(axis=1) < np.maximum(own.neutral_copies, most)[unit]
         np.logical_or.at(found, unit, lacking)
     return found
 

@@ -43,6 +43,7 @@ _MISSED = (
     "difference beyond the margin"
 )
 UNEQUAL_SAMPLES = "items have different numbers of samples"
+FEWER_SAMPLES = "fewer samples than for another attribute"
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,6 +491,8 @@ def _obstacles(outcomes: Outcomes) -> Texts:
     reasons = np.where(mixed != "", mixed, reasons)
     reasons[outcomes.grid.selecting[outcomes.unit]] = SELECTED
     reasons[(missing_a == n) | (missing_b == n)] = "a group has no answers"
+    # The fewer ones could be chosen ones.
+    reasons[outcomes.fewer_samples] = FEWER_SAMPLES
     reasons[unequal_samples(outcomes)] = UNEQUAL_SAMPLES
     for name, own in outcomes.groups.items():
         rows = outcomes.rows_asked(name)

@@ -140,6 +140,18 @@ def test_more_samples_of_given_answers_do_not_lower_the_share_of_missing_ones(fo
     assert reason(more_samples(one, complete), four_keys) == reason(one, four_keys)
 
 
+def test_attribute_with_fewer_samples_is_no_basis_for_a_rank(four_keys):
+    """They could be the chosen ones of those that all attributes had."""
+    variants = [
+        (name, group) for name in ("race", "sex") for group in four_keys.attributes[name].groups
+    ]
+    answers = answers_of(["A" * len(variants) + "/A"] * 120, variants=variants)
+    more = pd.concat([answers, answers.assign(sample=1)])
+    assert reason(more, four_keys) == ""
+    fewer = more[(more["attribute"] != "race") | (more["sample"] == 0)]
+    assert reason(fewer, four_keys) == "fewer samples for race than for another attribute"
+
+
 def test_copies_of_an_answer_are_no_evidence_that_items_are_read(benchmark_file):
     """Decisions drawn at random, each of them copied five times."""
     benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)

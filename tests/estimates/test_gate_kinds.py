@@ -322,8 +322,27 @@ def test_samples_of_a_control_left_out_for_both_versions_are_no_pass(benchmark_f
     limits = Limits(largest={"beyond_control": 0.1})
     assert results(checked(benchmark, answers, limits)) == ["pass"]
     left_out = (answers["attribute"] == "placebo") & (answers["sample"] == 1)
-    fewer = answers[~(left_out & (answers["item_id"] == "item-7"))]
-    assert results(checked(benchmark, fewer, limits)) == ["cannot tell"]
+    for items in (["item-7"], answers["item_id"]):
+        fewer = answers[~(left_out & answers["item_id"].isin(items))]
+        assert results(checked(benchmark, fewer, limits)) == ["cannot tell"]
+
+
+@pytest.mark.parametrize(("column", "value"), [("temperature", 1.5), ("snapshot", "other-9")])
+def test_controls_answered_in_another_way_are_no_pass(column, value, benchmark_file):
+    """Noise from a higher temperature would hide a change with the group."""
+    benchmark = declared(benchmark_file, "decision", race=CONTROLLED)
+    benchmark = replace(benchmark, listed=tuple(f"item-{i}" for i in range(ITEMS)))
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    answers = answers_to(benchmark, ["YYNY", "NNYY"] * (ITEMS // 2), variants=variants)
+    limits = Limits(largest={"beyond_control": 0.1})
+    same = answers.assign(**{column: {"temperature": 0.0, "snapshot": "one-1"}[column]})
+    assert results(checked(benchmark, same, limits)) == ["pass"]
+    own = same[column].mask(same["attribute"] == "placebo", value)
+    table = checked(benchmark, same.assign(**{column: own}), limits)
+    assert results(table) == ["cannot tell"]
+    assert table["reason"].str.contains("controls and groups were answered").all()
+    rows = analyze(same.assign(**{column: own}), benchmarks=[benchmark]).set_index("metric")
+    assert "controls and groups" in rows.loc["beyond_control", "method_note"]
 
 
 def test_each_pair_keeps_the_limit_beyond_controls(benchmark_file):
