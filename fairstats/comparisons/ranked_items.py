@@ -28,6 +28,8 @@ from fairstats.counts.patterns import pooled_pairs
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_uninformative, why_unranked
 
+#: So many models do not lack a variant of an item by chance.
+SEVERAL_MODELS = 4
 # Items whose tallies are computed at a time, and below which their numbers are kept in a byte.
 _BLOCK, _SMALL = 2**15, 16
 
@@ -86,7 +88,10 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     Notes
     -----
     A model was asked an item if it has a row for both groups of every pair that any model was asked
-    for this item. Models without a rank do not affect which items these are. If items have several
+    for this item. Models without a rank do not affect which items these are. Of four or more
+    models, a pair that only one was asked does not count if others were asked the item, nor does
+    an item that only one was asked and the benchmark does not list: it could have made them up, and
+    all others would lack them. If items have several
     samples, ranks use the first ones, as many as all of these items have. Extra samples of selected
     items would give those items more weight.
     """
@@ -100,9 +105,16 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     # One answer set at a time: numbers of all rows would fill the memory.
     sets = {unit: grid.of_unit(unit) for unit in sorted(reasons)}
     asked = {unit: _asked(sets[unit], declared) for unit in ranked}
-    any_asked = np.zeros((len(grid.item_names), len(declared)), dtype=bool)
+    models = np.zeros(len(grid.item_names), dtype=np.int32)
+    times = np.zeros((len(models), len(declared)), dtype=np.int32)
     for unit, table in asked.items():
-        any_asked[sets[unit].item] |= table.any(axis=2)
+        models[sets[unit].item] += 1
+        times[sets[unit].item] += table.any(axis=2)
+    any_asked = times > 0
+    if len(ranked) >= SEVERAL_MODELS:
+        # What only one was asked, it could have made up; a listed item it has not.
+        alone = (models == 1) & pd.Index(grid.item_names).isin(benchmark.items)
+        any_asked &= (times > 1) | alone[:, None]
     there = np.asarray(any_asked.any(axis=0))
     if not there.any():
         reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
@@ -139,14 +151,14 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
 
     items = np.flatnonzero(any_asked.any(axis=1))
     any_asked = any_asked[items][:, there]
-    number = np.zeros(len(grid.item_names), dtype=np.int32)
+    number = np.full(len(grid.item_names), -1, dtype=np.int32)
     number[items] = np.arange(len(items))
     # A sample counts if it was asked for every pair that any model was asked for the item.
     whole = {}
     samples = np.zeros((len(items), len(ranked)), np.min_scalar_type(grid.answers.shape[2]))
     for column, unit in enumerate(ranked):
         table = asked.pop(unit)
-        kept = table.any(axis=(1, 2))
+        kept = table.any(axis=(1, 2)) & (number[sets[unit].item] >= 0)
         sets[unit] = sets[unit].rows(kept)
         place = number[sets[unit].item]
         whole[unit] = (table[kept][:, there] | ~any_asked[place][:, :, None]).all(axis=1)

@@ -14,6 +14,7 @@ from fairstats._lib.result_objects import FloatArray, Memo
 from fairstats._lib.safe_names import fold_name
 from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
+from fairstats.comparisons.ranked_items import SEVERAL_MODELS
 from fairstats.comparisons.successors import predecessors
 from fairstats.counts.grid import MISSING, NOT_ASKED, Grid, item_grid
 from fairstats.screening.answer_sheets import Bools, Layout, Shares, Sheet, take
@@ -21,8 +22,6 @@ from fairstats.screening.answer_sheets import Bools, Layout, Shares, Sheet, take
 #: The most items of a panel. More are screened in parts: the shares of all letters of an item, by
 #: model, would fill the memory.
 PART_ITEMS = 2**14
-#: So many models do not lack a variant of an item by chance.
-_SEVERAL_MODELS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +129,7 @@ class Panel(Memo):
             given = sheet.letters != NOT_ASKED
             models[sheet.family] = models.get(sheet.family, given) | given
         number = np.sum([*models.values()], axis=0)
-        few = len(models) < _SEVERAL_MODELS
+        few = len(models) < SEVERAL_MODELS
         return np.asarray((number > 1) | ~number.any(axis=1, keepdims=True) | few)
 
     def line(self, sheet: Sheet) -> str:

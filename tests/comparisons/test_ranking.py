@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -413,3 +414,19 @@ def test_items_that_another_model_lacks_do_not_change_an_estimate(board_of):
     assert found.loc["one", "estimate"] == found.loc["one", "least_favourable"]
     (row,) = rank_differences(fewer).to_dict("records")
     assert row["bounds_low"] <= row["difference"] <= row["bounds_high"]
+
+
+@pytest.mark.parametrize(("sign", "listed"), [("A.", True), ("A.", False), ("..", False)])
+def test_what_only_one_of_four_models_was_asked_changes_no_rank(sign, listed, board_of, demo):
+    """It could have made up versions that an item does not have, or whole items."""
+    names = tuple(f"item-{i}" for i in range(100)) if listed else ()
+    own = replace(demo, name="own", answer_keys={}, listed=names, largest_missing=0.1)
+    texts = {f"m{i}": ["AB"] * (i + 1) + ["AA"] * (95 - i) + [sign] * 4 for i in range(4)}
+    made_up = texts | {"m3": [*texts["m3"][:-4], *["AA"] * 4]}
+    expected, found = (
+        rank_models(board_of(**board).assign(benchmark="own"), benchmarks=[own])
+        for board in (texts, made_up)
+    )
+    assert found["rank"].notna().all()
+    columns = [column for column in expected if column != "method_note"]
+    pd.testing.assert_frame_equal(found[columns], expected[columns])
