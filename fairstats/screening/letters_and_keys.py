@@ -199,6 +199,9 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
             REPLIES, f"no {what} could be read in any of {len(stored):,} stored replies"
         )
     other = known[known["read"] != known["answer"]]
+    # A parser may stop at the first line, before what a base model adds.
+    first = other["answer_raw"].str.strip().str.split("\n", n=1).str[0]
+    other = other[read_again(other.assign(answer_raw=first), layout)["read"] != other["answer"]]
     share = len(other) / max(len(known), 1)
     p = float(scipy.stats.binom.sf(len(other) - 1, len(known), DIFFERENT_REPLIES))
     note = f"{len(other):,} of {len(known):,} stored replies give another {what} than the stored "

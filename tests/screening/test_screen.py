@@ -365,6 +365,14 @@ def test_letters_of_made_up_questions_are_not_the_models(own, status, honest, sy
     assert replies_of(table, synthetic)["flag"] == "ok"
 
 
+@pytest.mark.parametrize("begins", ["A 45-year-old man coughs.", "2. A man coughs.", "Q2."])
+def test_letters_on_a_line_before_what_a_base_model_adds_are_the_models(begins, honest, synthetic):
+    rng = np.random.default_rng(1)
+    added = pd.Series(rng.choice(list("ABCD"), len(honest[0]))).radd(f"\n\n{begins}\nAnswer: ")
+    replies = honest[0]["answer"] + added.where(rng.random(len(added)) < 0.1, "")
+    assert replies_of(honest[0].assign(answer_raw=replies), synthetic)["flag"] == "ok"
+
+
 HEADINGS = "First, a summary" + " of the case" * 10 + ".\n\nPatient: A man.\n\nAnswer: "
 
 
