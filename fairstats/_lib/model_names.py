@@ -55,7 +55,7 @@ _FINE_TUNED = re.compile(r"^ft:([^:]*).*|^fine-?tuned-|-(fine-?tun|ft$|ft-|sft|l
 # What is around a name as a remark, such as who made it or where it was asked.
 _REMARK = re.compile(
     r"^[^\d(:]+:-|:-.*|[(\[{].*?([)\]}]|$)|[,;|@].*|-\+-.*"
-    r"|-(via|on|with|using|by|from|at|hosted|served)-.*"
+    r"|\+\w.*|-(via|on|with(out)?|w/o?|no|using|by|from|at|hosted|served)-.*"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH_NAME = f"(?:{'|'.join(_MONTHS)})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
