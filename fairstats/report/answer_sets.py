@@ -348,6 +348,12 @@ class AnswerSet:
         """Return the accuracy, rate or mean of each group, by attribute and group."""
         return self.sides(self.kind.rate_a, self.kind.rate_b)
 
+    @property
+    def compared(self) -> str:
+        """Return ``"compared "`` if groups are in no pair, so tables lack their figures."""
+        groups = {(of.name, group) for of in self.benchmark.varied for group in of.groups}
+        return "" if groups <= self.by_group.keys() else "compared "
+
     def sides(self, first: str, second: str) -> dict[tuple[str, str], Figure]:
         """Return the figure of each group, from the metrics of both groups of its pairs."""
         return {

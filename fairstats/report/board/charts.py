@@ -377,7 +377,8 @@ def _chart(
 def accuracy_head(figures: BoardFigures) -> str:
     """Return the heading of the column of accuracies."""
     kind = figures.board.benchmark.kind
-    of = ", original" if figures.original else " of groups"
+    compared = max(own.compared for own in figures.sets)
+    of = ", original" if figures.original else f" of {compared}groups"
     return f"{capital(kind.figure)}{of}{'' if kind.numeric else ', %'}"
 
 
