@@ -32,7 +32,7 @@ from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
 from fairstats.report.findings import pair_note, prompted
 from fairstats.report.tables import rows_with
-from fairstats.report.words import Figure, figure_of, number, plain, scaled
+from fairstats.report.words import Figure, but_crossed, figure_of, number, plain, scaled
 
 _ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
 Estimates = Mapping[str, Mapping[str, Any]]
@@ -335,7 +335,8 @@ class AnswerSet:
         if self.kind.difference not in self._estimates.get((POOLED, *groups), {}):
             return None
         # Signed differences of several pairs can cancel out, unlike the sizes that rank models.
-        label = "Average" if self.kind == CHOICE else "All pairs, signed"
+        every = f"All pairs{but_crossed(self.benchmark)}, signed"
+        label = "Average" if self.kind == CHOICE else every
         return self._pair(POOLED, groups, label, label, label)
 
     @property

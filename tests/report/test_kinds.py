@@ -240,6 +240,18 @@ def test_extremes_are_those_of_the_compared_groups_if_others_are_in_no_pair(name
         assert noun in accuracy_head(BoardFigures(shown, release))
 
 
+@pytest.mark.parametrize("pairs", [(), (("a", "b"),)])
+def test_all_pairs_are_all_but_those_of_crossed_groups(pairs, release):
+    crossed = Attribute("both", "Both", {"a": "A", "b": "B"}, pairs, ("origin", "other"))
+    board = declared_with(board_of(release, "essays"), crossed)
+    own = AnswerSet(release, board, board.models[0])
+    other = Release(release.path)
+    vars(other)["benchmarks"] = release.benchmarks | {"essays": board.benchmark}
+    but = " but those of crossed groups" * len(pairs)
+    assert own.whole.title == f"All pairs{but}, signed"
+    assert f"over all pairs{but}, on the items" in terms(other)["Rank"]
+
+
 def asked_of(*variants: str) -> pd.DataFrame:
     return pd.DataFrame([one.split(": ") for one in variants], columns=["attribute", "group"])
 
