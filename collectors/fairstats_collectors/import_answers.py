@@ -384,8 +384,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
         return value
     if not isinstance(value, (str, int, float)):
         if isinstance(value, NoValue):
-            remedy = "replace it with its value (paste values only)"
-            wrong.append((column, None, f"is {value.kind}, not a value", remedy))
+            wrong.append((column, None, f"is {value.kind}, not a value", value.remedy))
             return ABSENT
         kind = "a list" if isinstance(value, (list, tuple)) else "an object"
         wrong.append((column, None, f"is {kind}, not one value", "map a field inside it"))

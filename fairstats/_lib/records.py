@@ -225,9 +225,26 @@ def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
 
 @dataclass(frozen=True)
 class NoValue:
-    """A cell with a formula or an error."""
+    """A cell with a formula or an error, or one of merged cells without their value."""
 
     kind: str
+    remedy: str = "replace it with its value (paste values only)"
+
+
+_MERGED = NoValue("one of merged cells", "unmerge them, and fill in each")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a sheet does not show as it is.
+
+    `rows` and `columns` are hidden; columns count from 0. `merged` has the columns and the last row
+    of merged cells, by their first row and column.
+    """
+
+    rows: set[int] = field(default_factory=set)
+    columns: list[range] = field(default_factory=list)
+    merged: dict[int, dict[int, tuple[range, int]]] = field(default_factory=dict)
 
 
 @contextmanager
@@ -285,16 +302,16 @@ def _tags(packed: zipfile.ZipFile) -> int:
 def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
     """Return the rows of a workbook's sheet, with the names in the sheet's first row.
 
-    Rows without a value are skipped, and so are columns without a name. A formula or an error
-    becomes a `NoValue`, which is refused if a value is needed. By default, the first sheet is read,
-    with a note on others.
+    Rows without a value are skipped, and so are columns without a name. A formula, an error or a
+    merged cell without the value becomes a `NoValue`, which is refused if a value is needed. By
+    default, the first sheet is read, with a note on others.
 
     Raises
     ------
     InputError
         If the file is not a workbook, is too large, has no such sheet, or has a duplicate column or
-        a title above its columns. If the sheet or a row is hidden, by hand or by a filter: people
-        would take other ones for the data.
+        a title above its columns. If the sheet, a row or a column is hidden, by hand or by a
+        filter: people would take other ones for the data.
     """
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
         sheets = {one.title: one for one in book.worksheets}
@@ -312,17 +329,24 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
             raise input_error(path, message, "delete it, or unhide it if it has the answers")
         # A sheet's declared size may be wrong.
         sheet.reset_dimensions()
-        hidden = hidden_rows(sheet)
+        layout = layout_of(sheet)
         rows = sheet.iter_rows()
         names = [_value(cell) for cell in next(rows, ())]
         columns = {place: str(name).strip() for place, name in enumerate(names) if name is not None}
         _check_columns(path, list(columns.values()))
         records: list[Record] = []
+        merged: dict[int, int] = {}
         characters = 0
         for number, cells in enumerate(rows, start=2):
+            firsts = layout.merged.get(number, {})
+            for first, (span, last) in firsts.items():
+                if first < len(cells) and _value(cells[first]) is not None:
+                    merged |= {place: last for place in columns if place in span}
             fields = dict.fromkeys(columns.values())
             for place, name in columns.items():
                 fields[name] = _value(cells[place]) if place < len(cells) else None
+                if merged.get(place, 0) >= number and place not in firsts:
+                    fields[name] = _MERGED
             if not records and _below_title(cells, columns):
                 message = "has values in columns that the header does not name"
                 remedy = f"delete the rows above the header; {_ONE_ROW}"
@@ -333,29 +357,43 @@ def xlsx_records(path: Path, sheet_name: str | None = None) -> list[Record]:
                 raise input_error(path, message, "split it into several files")
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
+    unseen: list[dict[str, Any]] = [{"row": one.row} for one in records if one.row in layout.rows]
+    for place, name in columns.items():
+        if any(place in span for span in layout.columns):
+            unseen.append({"column": name})
     message = "is hidden, by hand or by a filter"
     remedy = "delete it, or unhide it and clear the filter if it has answers"
-    unseen = (one.row for one in records if one.row in hidden)
-    refuse(Problem(str(path), message, remedy, row=row) for row in unseen)
+    refuse(Problem(str(path), message, remedy, **place) for place in unseen)
     return records
 
 
-def hidden_rows(sheet: Any) -> set[int]:
-    """Return the numbers of a sheet's rows that are hidden, by hand or by a filter.
+def layout_of(sheet: Any) -> Layout:
+    """Return what is hidden, by hand or by a filter, and what is merged.
 
-    openpyxl does not keep the settings of the rows of a read-only sheet.
+    openpyxl does not keep it of a read-only sheet.
     """
+    from openpyxl.utils.cell import range_boundaries
     from openpyxl.xml.functions import iterparse
 
-    hidden, number = set(), 0
+    found, number = Layout(), 0
     with sheet._get_source() as source:
         for _, element in iterparse(source):
-            if element.tag.endswith("}row"):
+            tag = element.tag.rpartition("}")[2]
+            if tag == "row":
                 number = int(element.get("r", number + 1))
-                if element.get("hidden") in ("1", "true") or float(element.get("ht", 1)) < 1:
-                    hidden.add(number)
+                if _is_hidden(element, "ht"):
+                    found.rows.add(number)
                 element.clear()
-    return hidden
+            elif tag == "col" and _is_hidden(element, "width"):
+                found.columns.append(range(int(element.get("min")) - 1, int(element.get("max"))))
+            elif tag == "mergeCell":
+                left, top, right, bottom = range_boundaries(element.get("ref"))
+                found.merged.setdefault(top, {})[left - 1] = range(left - 1, right), bottom
+    return found
+
+
+def _is_hidden(element: Any, size: str) -> bool:
+    return element.get("hidden") in ("1", "true") or float(element.get(size, 1)) < 1
 
 
 def _check_columns(path: Path, names: list[str]) -> None:

@@ -60,6 +60,9 @@ _MARK = re.compile(
 #: The rule of names of models, strategies and versions. It is about characters: how pages write a
 #: name keeps it from being read as a result, see `fairstats._lib.formatting.quoted`.
 LABEL = printable(200, _MARK, "without marks such as † or ●, * at the end, or two spaces in a row")
+# A user comes before the host: a path may contain @.
+_SECRET = re.compile(r"^([^/]*//)?[^/]*@|\?")
+_ENDPOINT = printable(200, _SECRET, "a host and path without a user, a password or a query")
 ANSWER_LENGTH = 60
 _ANSWER = text_rule(
     lambda text: 0 < len(text) <= ANSWER_LENGTH and text == text.strip() and text.isprintable(),
@@ -97,7 +100,7 @@ ANSWERS = TableSchema(
         ),
         "collector": optional("str", NAME),
         # Host and path of the service that answered, without parts that may be secret.
-        "endpoint": optional("str", NAME),
+        "endpoint": optional("str", _ENDPOINT),
         # What several items share, if the benchmark declares it and does not list it.
         "cluster": optional("str", NAME),
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,18 +29,25 @@ from fairstats.comparisons.compare import (
     versions,
 )
 from fairstats.comparisons.ranking import rank_ranges
+from fairstats.comparisons.successors import FACTS
+from fairstats.counts.settings import MIXED, PROMPT
 from fairstats.release.contents import EARLIER, Release
 from fairstats.release.manifest import open_release, previous_release
+from fairstats.report.board.tables import shown_fact
 
 ANSWERS, BENCHMARK, METHOD, FAMILY = "answers", "benchmark", "method", "family"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
-_SIDES = ("snapshot", "answers", "missing", "rank", "ranked")
+_SIDES = ("snapshot", "answers", "missing", "rank", "ranked", "declared", "overruled")
+_CELL = [name for name in KEY_COLUMNS if name not in UNIT_COLUMNS]
+# What figures, verdicts and pages depend on, besides the answers.
+_SETTINGS = ("status", *MIXED, PROMPT)
 #: The columns of `ReleaseDiff.answer_sets`, in order.
 SET_COLUMNS = (
     *UNIT_COLUMNS,
     "change",
     "changed",
     "benchmark_changed",
+    "settings_changed",
     *(f"{name}_{side}" for name in _SIDES for side in ("old", "new")),
 )
 #: The columns of `earlier_comparisons`, in order.
@@ -63,9 +70,11 @@ class ReleaseDiff:
     answer_sets : pandas.DataFrame
         `SET_COLUMNS`. ``change`` is "new", "gone", "answers changed" or "same". ``changed`` is the
         number of changed answers, those of only one release included; missing for new and gone
-        sets. ``benchmark_changed`` is whether the benchmark is declared differently. Next are the
-        snapshot, numbers of answers and of missing answers, range of ranks such as "2–3", and
-        number of ranked models, in both.
+        sets. ``benchmark_changed`` is whether the benchmark is declared differently.
+        ``settings_changed`` names the columns, such as "status, temperature", in which answers
+        differ that are otherwise the same. Next are the snapshot, numbers of answers and of missing
+        answers, range of ranks such as "2–3", number of ranked models, declared facts of the model,
+        and the reason for which screening was overruled, in both.
     figures : pandas.DataFrame
         `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
         (estimate, limits, p-values). A figure that one release lacks is NaN there, and so is its
@@ -122,7 +131,7 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
         for name in one.benchmarks.keys() & other.benchmarks.keys()
         if one.benchmarks[name].sha256 != other.benchmarks[name].sha256
     }
-    answer_sets = sets.assign(change=change, changed=_changed(sets, change, one, other))
+    answer_sets = sets.assign(change=change, **_changed(sets, change, one, other))
     answer_sets["benchmark_changed"] = answer_sets["benchmark"].isin(unlike)
     answer_sets = answer_sets[list(SET_COLUMNS)]
     verdicts = verdict_changes(one.estimates, other.estimates)
@@ -131,43 +140,75 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
 
 def _changed(
     sets: pd.DataFrame, change: npt.NDArray[np.str_], one: Release, other: Release
-) -> pd.Series:
-    """Count the changed answers of each answer set; missing if only one release has it."""
+) -> dict[str, pd.Series]:
+    """Count the changed answers of each answer set, and name the other changed columns.
+
+    The number is missing if only one release has the set.
+    """
     found = pd.Series(0, index=sets.index, dtype="Int64")
-    found[np.isin(change, ["new", "gone"])] = pd.NA
-    places = np.flatnonzero(change == "answers changed")
-    if len(places):
+    settings = pd.Series("", index=sets.index, dtype="str")
+    alone = np.isin(change, ["new", "gone"])
+    found[alone] = pd.NA
+    differ = (change == "answers changed") | (sets["settings_old"] != sets["settings_new"])
+    if len(places := np.flatnonzero(differ & ~alone)):
         both = _answer_sets(one), _answer_sets(other)
         for place in places:
             unit = tuple(sets.loc[place, list(UNIT_COLUMNS)])
-            found[place] = _differing(*(of_release[unit] for of_release in both))
-    return found
+            found[place], settings[place] = _differing(*(of_release[unit] for of_release in both))
+    return {"changed": found, "settings_changed": settings}
 
 
-def _differing(one: nw.LazyFrame[Any], other: nw.LazyFrame[Any]) -> int:
-    """Count the answers of a unit that differ, or are in one of the two only."""
-    cell = [name for name in KEY_COLUMNS if name not in UNIT_COLUMNS]
+def _differing(one: nw.LazyFrame[Any], other: nw.LazyFrame[Any]) -> tuple[int, str]:
+    """Count the answers of a unit that differ, or are in one of the two only.
+
+    Of the others, name the columns that differ; one without values is like one that is not there.
+    """
+    columns = [*_CELL, "answer", *_SETTINGS]
     old, new = (
-        own.select(*cell, "answer").collect("pandas").to_native().astype({"answer": "str"})
+        _only(own, columns).collect("pandas").to_native().reindex(columns=columns)
         for own in (one, other)
     )
-    merged = old.merge(new, on=cell, how="outer", suffixes=("_old", "_new"), indicator=True)
-    answers = [merged[f"answer_{side}"].fillna("") for side in ("old", "new")]
-    return int(((answers[0] != answers[1]) | (merged["_merge"] != "both")).sum())
+    merged = old.merge(new, on=_CELL, how="outer", suffixes=("_old", "_new"), indicator=True)
+    same = (merged["_merge"] == "both") & ~_unlike(merged, "answer")
+    others = [name for name in _SETTINGS if _unlike(merged[same], name).any()]
+    return int((~same).sum()), ", ".join(others)
+
+
+def _unlike(merged: pd.DataFrame, name: str) -> pd.Series:
+    """Return whether the values of two columns differ; missing ones are alike."""
+    old, new = (merged[f"{name}_{side}"].astype(object) for side in ("old", "new"))
+    return (old != new) & ~(old.isna() & new.isna())
+
+
+def _only(answers: nw.LazyFrame[Any], columns: Iterable[str]) -> nw.LazyFrame[Any]:
+    """Return those of the columns that there are."""
+    there = answers.collect_schema().names()
+    return answers.select(name for name in columns if name in there)
 
 
 def _sets(release: Release) -> pd.DataFrame:
     """Return the facts of each answer set that two releases are compared by."""
     keys = list(UNIT_COLUMNS)
     rows = [(*key, *facts) for key, facts in _facts(release).items()]
-    found = pd.DataFrame(rows, columns=[*keys, "snapshot", "answers", "missing", "hash"])
+    names = ["snapshot", "answers", "missing", "settings", "hash"]
+    found = pd.DataFrame(rows, columns=[*keys, *names])
     ranks = release.ranks.set_index(keys)
     board = ranks.groupby(level=["benchmark", "benchmark_version", "strategy"])
     ranks["ranked"] = board["rank"].transform("count")
     ranks["rank"] = [text or None for text in rank_ranges(ranks)]
     found = found.join(ranks[["rank", "ranked"]], on=keys)
+    facts = release.model_facts
+    found["declared"] = [_declared(facts.get(model, {})) for model in found["model"]]
+    units = found[keys].itertuples(index=False, name=None)
+    found["overruled"] = [release.overruled.get(unit) for unit in units]
     numbers = dict.fromkeys(("answers", "missing", "ranked"), "Int64")
-    return found.astype({"snapshot": "str", "rank": "str"} | numbers)
+    texts = dict.fromkeys(("snapshot", "rank", "declared", "overruled"), "str")
+    return found.astype(texts | numbers)
+
+
+def _declared(facts: dict[str, str | bool]) -> str | None:
+    """Return the declared facts of a model, e.g. ``"7B, open"``; None without any."""
+    return ", ".join(filter(None, (shown_fact(facts, fact) for fact in FACTS))) or None
 
 
 def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
@@ -184,8 +225,8 @@ def _answer_sets(release: Release) -> dict[Unit, nw.LazyFrame[Any]]:
     }
 
 
-def _facts(release: Release) -> dict[Unit, tuple[str | None, int, int, str]]:
-    """Return snapshots, answers, missing ones and hash of each answer set; read once."""
+def _facts(release: Release) -> dict[Unit, tuple[str | None, int, int, str, str]]:
+    """Return snapshots, answers, missing ones and hashes of each answer set; read once."""
     return release.once(
         "facts of answers",
         lambda: {
@@ -196,7 +237,7 @@ def _facts(release: Release) -> dict[Unit, tuple[str | None, int, int, str]]:
     )
 
 
-def _counted(answers: nw.LazyFrame[Any], *, keys: bool) -> tuple[str | None, int, int, str]:
+def _counted(answers: nw.LazyFrame[Any], *, keys: bool) -> tuple[str | None, int, int, str, str]:
     there = [name for name in ("snapshot", "answer") if name in answers.collect_schema().names()]
     counts = count_rows(answers, there)
     snapshots = counts["snapshot"].dropna().unique() if "snapshot" in there else []
@@ -205,20 +246,21 @@ def _counted(answers: nw.LazyFrame[Any], *, keys: bool) -> tuple[str | None, int
         ", ".join(sorted(snapshots)) or None,
         int(counts["rows"].sum()),
         missing,
-        _hash(answers, keys=keys),
+        *_hashes(answers, keys=keys),
     )
 
 
-def _hash(answers: nw.LazyFrame[Any], *, keys: bool) -> str:
-    """Hash the answers of a unit, and their keys if asked for, ignoring order and other columns."""
-    columns = [*KEY_COLUMNS, "answer", *["answer_key"] * keys, "cluster"]
-    rows = answers.select(name for name in columns if name in answers.collect_schema().names())
-    found = hashlib.sha256()
+def _hashes(answers: nw.LazyFrame[Any], *, keys: bool) -> tuple[str, str]:
+    """Hash the settings of a unit, and its answers, with their keys if asked for; ignore order."""
+    own = [*KEY_COLUMNS, "answer", *["answer_key"] * keys, "cluster"]
     # The other keys have one value in a unit.
-    rows = rows.sort(name for name in KEY_COLUMNS if name not in UNIT_COLUMNS)
+    rows = _only(answers, [*own, *_SETTINGS]).sort(_CELL)
+    found = hashlib.sha256(), hashlib.sha256()
     for number, part in enumerate(batches(rows, 100_000)):
-        hash_rows(found, part, header=number == 0)
-    return found.hexdigest()
+        for one, columns in zip(found, ([*_CELL, *_SETTINGS], own), strict=True):
+            there = [name for name in columns if name in part]
+            hash_rows(one, part[there], header=number == 0)
+    return found[0].hexdigest(), found[1].hexdigest()
 
 
 def earlier_comparisons(release: Release) -> pd.DataFrame:

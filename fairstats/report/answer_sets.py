@@ -32,7 +32,7 @@ from fairstats.report.changes.rows import Comparison, comparisons_of_kind
 from fairstats.report.charts.rows import MOST_CHARTED, largest
 from fairstats.report.findings import pair_note, prompted
 from fairstats.report.tables import rows_with
-from fairstats.report.words import Figure, figure_of, number, plain, scaled
+from fairstats.report.words import Figure, but_crossed, figure_of, number, plain, scaled
 
 _ByPair = dict[tuple[str, str, str], dict[str, dict[str, Any]]]
 Estimates = Mapping[str, Mapping[str, Any]]
@@ -335,7 +335,8 @@ class AnswerSet:
         if self.kind.difference not in self._estimates.get((POOLED, *groups), {}):
             return None
         # Signed differences of several pairs can cancel out, unlike the sizes that rank models.
-        label = "Average" if self.kind == CHOICE else "All pairs, signed"
+        every = f"All pairs{but_crossed(self.benchmark)}, signed"
+        label = "Average" if self.kind == CHOICE else every
         return self._pair(POOLED, groups, label, label, label)
 
     @property
@@ -347,6 +348,12 @@ class AnswerSet:
     def by_group(self) -> dict[tuple[str, str], Figure]:
         """Return the accuracy, rate or mean of each group, by attribute and group."""
         return self.sides(self.kind.rate_a, self.kind.rate_b)
+
+    @property
+    def compared(self) -> str:
+        """Return ``"compared "`` if groups are in no pair, so tables lack their figures."""
+        groups = {(of.name, group) for of in self.benchmark.varied for group in of.groups}
+        return "" if groups <= self.by_group.keys() else "compared "
 
     def sides(self, first: str, second: str) -> dict[tuple[str, str], Figure]:
         """Return the figure of each group, from the metrics of both groups of its pairs."""

@@ -201,6 +201,12 @@ def versions_of_an_item(benchmark: Benchmark, asked: pd.DataFrame) -> list[str]:
     ]
 
 
+def but_crossed(benchmark: Benchmark) -> str:
+    """Return which pairs are not among all pairs together; empty if none."""
+    crossed = any(one.crosses and one.pairs for one in benchmark.varied)
+    return " but those of crossed groups" * crossed
+
+
 def option_label(benchmark: Benchmark, option: str) -> str:
     """Return the readers' name of an option."""
     return benchmark.labels.get(option, option)

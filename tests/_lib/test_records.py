@@ -153,6 +153,46 @@ def test_hidden_rows_are_refused(book, how):
     assert len(import_table(book(HEADER, *ROWS, change=below), **GIVEN)) == 4
 
 
+@pytest.mark.parametrize("how", ["hidden", "without width", "grouped"])
+def test_hidden_columns_are_refused(book, how):
+    def hide(workbook, first="C", last="C"):
+        column = workbook.active.column_dimensions[first]
+        if how == "grouped":
+            workbook.active.column_dimensions.group(first, last, hidden=True)
+        elif how == "hidden":
+            column.hidden = True
+        else:
+            column.width = 0.1
+
+    for last in ("C", "D"):
+        path = book(HEADER, *ROWS, change=lambda workbook, last=last: hide(workbook, last=last))
+        refused(path, "black: is hidden, by hand or by a filter; delete it, or unhide it")
+    # It has no name, so it is not read.
+    path = book(HEADER, *ROWS, change=lambda workbook: hide(workbook, "E", "E"))
+    assert len(import_table(path, **GIVEN)) == 4
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ("C2:C3", "row 3: black: is one of merged cells"),
+        ("B3:C3", "row 3: black: is one of merged cells"),
+        ("A2:A3", "row 3: item_id: is one of merged cells"),
+        # Not used, below the table, or of empty cells.
+        ("D2:D3", ""),
+        ("A4:C9", ""),
+        ("C3:C4", ""),
+    ],
+)
+def test_merged_cells_are_refused_if_one_without_its_value_is_used(book, cells, problem):
+    """Only the first of them has the value; the others became missing answers."""
+    path = book(HEADER, *ROWS, change=lambda workbook: workbook.active.merge_cells(cells))
+    if problem:
+        refused(path, f"{problem}, not a value; ")
+    else:
+        assert len(import_table(path, **GIVEN)) == 4
+
+
 def test_error_and_truth_value_are_not_answers(book):
     refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 2: white: is the error #N/A")
     refused(book(HEADER, ["demo-01", True, "A"]), r"row 2: white = 'True': is not text")

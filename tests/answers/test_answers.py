@@ -194,6 +194,9 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("temperature", "warm", "is not a number"),
         ("temperature", "٧", "is not a number"),
         ("temperature", -0.1, "must not be negative"),
+        ("endpoint", "https://user:password@host.org/v1", "without a user, a password"),
+        ("endpoint", "user@host.org", "without a user, a password"),
+        ("endpoint", "host.org/v1?key=secret", "without a user, a password or a query"),
         ("max_tokens", 1.5, "is not a whole number"),
         ("latency_s", float("inf"), "is not a number"),
         ("collected_at", "2025-01-01 12:00", "ISO 8601"),
@@ -218,6 +221,11 @@ def test_a_fault_is_named_with_row_column_value_and_remedy(column, value, messag
 @pytest.mark.parametrize("answer", ["A", "a", "AB", "3", "-2.5", "Ä", "treat at home", "x" * 60])
 def test_options_words_and_numbers_are_answers(answer):
     assert check_answers(rows({"answer": answer}))["answer"].tolist() == [answer]
+
+
+@pytest.mark.parametrize("endpoint", ["https://host.org:80/v1", "host.org/models/a@001", "Azure"])
+def test_endpoints_may_be_addresses_without_secrets(endpoint):
+    assert check_answers(rows({"endpoint": endpoint}))["endpoint"].tolist() == [endpoint]
 
 
 def test_numbers_among_empty_cells_are_written_as_a_reader_would():

@@ -6,6 +6,7 @@ import html as html_text
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -19,17 +20,18 @@ from fairstats.report.about.data import benchmark_card, show_citation, show_cont
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit.sections import _show_section
 from fairstats.report.audit.sentences import clauses
-from fairstats.report.board.charts import COLOURS, verdict_colour
+from fairstats.report.board.charts import COLOURS, accuracy_head, verdict_colour
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.board.terms import terms
 from fairstats.report.changes.rows import set_name
 from fairstats.report.findings import findings
-from fairstats.report.model.page import show_model
+from fairstats.report.model.page import show_head, show_model
 from fairstats.report.page_output import DIM, collected, drawing
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.sections.chance import could_be_chance, directions
 from fairstats.report.sections.given import LETTERS
+from fairstats.report.sections.groups import extremes
 from fairstats.report.sections.size import four_fifths
 from fairstats.report.vignettes.page import show_vignettes
 from fairstats.report.words import versions_of_an_item
@@ -214,6 +216,40 @@ def test_the_average_is_never_called_equivalent_as_opposite_gaps_cancel(release)
         with drawing(release.path, "html"):
             table = pairs_table([own], name="t", columns=EVERY, whole=True).as_raw_html()
         assert (word in table.rpartition("All pairs, signed")[2]) != hidden
+
+
+def declared_with(of: Board, *attributes: Attribute) -> Board:
+    """Return a board whose benchmark declares these attributes, too or differently."""
+    named = {one.name: one for one in attributes}
+    benchmark = replace(of.benchmark, attributes={**of.benchmark.attributes, **named})
+    return replace(of, benchmark=benchmark)
+
+
+@pytest.mark.parametrize("name", ["essays", "loans"])
+def test_extremes_are_those_of_the_compared_groups_if_others_are_in_no_pair(name, release, drawn):
+    board = board_of(release, name)
+    own = AnswerSet(release, board, f"model-{name}")
+    (origin,) = board.benchmark.varied
+    # The figures of East are in no table then.
+    fewer = declared_with(board, replace(origin, pairs=origin.pairs[:1]))
+    few = AnswerSet(release, fewer, own.model)
+    assert extremes(own).text.startswith("Lowest for ")
+    assert extremes(few).text.startswith("Of the compared groups, lowest for ")
+    assert " of the compared groups" in drawn(partial(show_head, title=""), release, [few])
+    for shown, noun in ((board, " of groups"), (fewer, " of compared groups")):
+        assert noun in accuracy_head(BoardFigures(shown, release))
+
+
+@pytest.mark.parametrize("pairs", [(), (("a", "b"),)])
+def test_all_pairs_are_all_but_those_of_crossed_groups(pairs, release):
+    crossed = Attribute("both", "Both", {"a": "A", "b": "B"}, pairs, ("origin", "other"))
+    board = declared_with(board_of(release, "essays"), crossed)
+    own = AnswerSet(release, board, board.models[0])
+    other = Release(release.path)
+    vars(other)["benchmarks"] = release.benchmarks | {"essays": board.benchmark}
+    but = " but those of crossed groups" * len(pairs)
+    assert own.whole.title == f"All pairs{but}, signed"
+    assert f"over all pairs{but}, on the items" in terms(other)["Rank"]
 
 
 def asked_of(*variants: str) -> pd.DataFrame:

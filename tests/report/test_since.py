@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.safe_names import file_sha256
+from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import comparisons_of
+from fairstats.publishing.diff import changes
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.changes.page import show_versions
@@ -152,6 +154,34 @@ def test_change_states_snapshot_and_missing_answers(site):
     assert change_of(second, "Same").startswith("the same answers")
     assert change_of(third, "One") == "the same answers"
     assert change_of(second, "Two") == "removed"
+
+
+def test_change_states_other_settings_facts_and_reasons(tmp_path, drawn):
+    first = answers_of_models(("One", "Same")).assign(temperature=0.0, max_tokens=5)
+    one, declared = first["model"] == "One", tmp_path / "models.toml"
+    # A setting that is known for none is that of a column that is not there.
+    second = first.assign(
+        status=first["status"].mask(one & first["status"].eq("unparsed"), "refused"),
+        temperature=first["temperature"].mask(one),
+        endpoint=None,
+    )
+    releases = []
+    for name, answers, is_open in (("1", first, "true"), ("2", second, "false")):
+        declared.write_text(f'[models.One]\nfamily = "F"\nopen = {is_open}\n', "utf-8")
+        releases.append(undrawn(answers, tmp_path, release=name, models=declared))
+    old, new = releases
+    facts = "the same answers; declared “F, open” → “F, closed”"
+    other = "other reasons for missing answers and temperature"
+    assert change_of(new, "One") == f"{facts}; {other}"
+    assert change_of(new, "Same") == "the same answers"
+    assert other in drawn(show_releases, new)
+    # Only answers that screening blocks are overruled.
+    unit = dict(zip(UNIT_COLUMNS, ("demo", "1", "One", "plain"), strict=True))
+    for release, reason in zip(releases, "ab", strict=True):
+        release.manifest["overruled"] = [unit | {"reason": reason}]
+    found = changes(old, new)
+    one, _ = set_changes(found.answer_sets, found.verdicts, found.figures, new, old)
+    assert one.text == f"{facts}; reason for overruling “a” → “b”; {other}"
 
 
 def test_page_of_releases_lists_what_matters_first(site, drawn):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Note, Problem, first_of, input_error, refuse
-from fairstats._lib.records import csv_records, hidden_rows, importable_files, workbook
+from fairstats._lib.records import csv_records, importable_files, layout_of, workbook
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX, load_table
@@ -188,7 +188,7 @@ def read_sheets(path: Path) -> list[Sheet]:
 
 def _worksheet(path: Path, sheet: Any) -> Sheet:
     name = f"{path}, sheet {sheet.title}"
-    if hidden := sorted(hidden_rows(sheet)):
+    if hidden := sorted(layout_of(sheet).rows):
         message = f"hidden rows of the sheet are read too: {first_of(hidden)}"
         warnings.warn(f"{name}: {message}", Note, stacklevel=2)
     rows = sheet.iter_rows(values_only=True)

@@ -40,6 +40,7 @@ from fairstats.report.words import (
     NONE,
     UNKNOWN,
     Figure,
+    but_crossed,
     gap_name,
     higher_by,
     meaning,
@@ -377,7 +378,8 @@ def _chart(
 def accuracy_head(figures: BoardFigures) -> str:
     """Return the heading of the column of accuracies."""
     kind = figures.board.benchmark.kind
-    of = ", original" if figures.original else " of groups"
+    compared = max(own.compared for own in figures.sets)
+    of = ", original" if figures.original else f" of {compared}groups"
     return f"{capital(kind.figure)}{of}{'' if kind.numeric else ', %'}"
 
 
@@ -461,6 +463,7 @@ def _words(figures: BoardFigures) -> dict[str, Any]:
         "choice": kind == CHOICE,
         "many_attributes": len(figures.attributes) > MOST_PANELS,
         "signed_mean": SIGNED_MEAN,
+        "but_crossed": but_crossed(benchmark),
         "of_both_answers": any(own.whole and own.whole.of_both_answers for own in figures.sets),
         "first": figures.overview[0].label if figures.overview else "",
         "noun": noun(kind),

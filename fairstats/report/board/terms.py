@@ -10,7 +10,14 @@ from fairstats.release.contents import Release
 from fairstats.report.board.charts import SELECTED
 from fairstats.report.page_output import show_markdown
 from fairstats.report.tables import texts_in
-from fairstats.report.words import difference_name, long_unit, named_test, noun, unit_noun
+from fairstats.report.words import (
+    but_crossed,
+    difference_name,
+    long_unit,
+    named_test,
+    noun,
+    unit_noun,
+)
 
 #: The tests that a benchmark's `family` adjusts together.
 TESTED_TOGETHER = {
@@ -121,6 +128,7 @@ def _values(release: Release) -> dict[str, str]:
         "level": level(release.alpha),
         "equivalence": level(2 * release.alpha),
         "policies": ", ".join(release.policies),
+        "but_crossed": max(map(but_crossed, benchmarks)),
         "unranked": _who_is_ranked(benchmarks),
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, counted, p_value, quoted
+from fairstats._lib.formatting import capital, counted, listed, p_value, quoted
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import POOLED, Benchmark
@@ -312,8 +312,11 @@ REASONS = {
 _ANSWERS = {NEW: "new", GONE: "removed", SAME: "the same answers"}
 #: What may differ between the two releases, with how it is written.
 _SIDES = {
-    "snapshot": "snapshot {}", "answers": "{} answers", "missing": "{} missing", "rank": "rank {}"
+    "snapshot": "snapshot {}", "answers": "{} answers", "missing": "{} missing", "rank": "rank {}",
+    "declared": "declared {}", "overruled": "reason for overruling {}",
 }  # fmt: skip
+#: The readers' names for columns of the answers.
+_COLUMNS = {"status": "reasons for missing answers", "prompt_sha256": "prompts"}
 #: Answer sets that the difference of two releases names.
 _LISTED = 20
 
@@ -363,21 +366,29 @@ class SetChange:
         yield _ANSWERS.get(self.change) or other
         if self.change in (NEW, GONE):
             return
-        for name, written in _SIDES.items():
-            old, new = (self.facts[f"{name}_{side}"] for side in ("old", "new"))
-            if old != new and not (pd.isna(old) and pd.isna(new)):
-                yield written.format(f"{self._side(name, 'old')} → {self._side(name, 'new')}")
+        told = [name for name in _SIDES if self._moved(name)]
+        for name in told:
+            yield _SIDES[name].format(f"{self._side(name, 'old')} → {self._side(name, 'new')}")
         if self.facts["benchmark_changed"]:
             yield "the benchmark is declared differently"
+        # Older releases do not name them.
+        settings = str(self.facts.get("settings_changed", "")).split(", ")
+        others = [_COLUMNS.get(name, name) for name in settings if name not in told]
+        if any(others):
+            yield f"other {listed(others)}"
         yield from self.verdicts
         # Other answers have other figures.
         if self.change == SAME and self.figures:
             yield f"changed figures: {figures_by_reason(self.figures)}"
 
+    def _moved(self, name: str) -> bool:
+        old, new = (self.facts.get(f"{name}_{side}") for side in ("old", "new"))
+        return old != new and not (pd.isna(old) and pd.isna(new))
+
     def _side(self, name: str, side: str) -> str:
         value = self.facts[f"{name}_{side}"]
         if pd.isna(value):
-            return "none" if name == "rank" else "not known"
+            return "not known" if name == "snapshot" else "none"
         if name == "rank":
             return f"{value} of {self.facts[f'ranked_{side}']}"
         return quoted(value) if isinstance(value, str) else f"{value:,}"

@@ -376,7 +376,7 @@ def _rate(own: AnswerSet) -> Fact:
     if not known:
         why = "only differences have ranges" if own.ranged and kind != CHOICE else _NO_ANSWERS
         return of, UNKNOWN.label, why
-    return f"{of} of the groups", f"{span_of(known, kind)}{unit}", ""
+    return f"{of} of the {own.compared}groups", f"{span_of(known, kind)}{unit}", ""
 
 
 def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:

@@ -72,11 +72,11 @@ def who_loses(own: AnswerSet) -> Answer:
             text += f" It is clearly higher for {listed(name for name, _ in higher)}."
         else:
             text += " Each interval overlaps that of the neutral text, and no test compares them."
-        return Answer("No group clearly", text)
+        return Answer(f"No {own.compared}group clearly", text)
     names = [name for name, _ in lower]
     short, many = listed(names), len(names) > MOST_NAMES
     if many:
-        short = f"{capital(number_word(len(names)))} of {len(accuracy)} groups"
+        short = f"{capital(number_word(len(names)))} of {len(accuracy)} {own.compared}groups"
     if own.benchmark.slanted and not own.benchmark.swayed_by:
         # Not "Black patients lose": the text that was written for them misleads.
         short = f"Text for {short[:1].lower()}{short[1:]}" if many else f"Text for {short}"
@@ -87,7 +87,7 @@ def who_loses(own: AnswerSet) -> Answer:
         moves = f"changes by {span_of(rest, signed=True)} points"
         if min(rest) > 0:
             moves = f"is {span_of(rest)} points higher"
-        text += f" For the other group{'s' * (len(rest) > 1)} it {moves}."
+        text += f" For the other {own.compared}group{'s' * (len(rest) > 1)} it {moves}."
     return Answer(short, text)
 
 
@@ -102,9 +102,10 @@ def extremes(own: AnswerSet) -> Answer:
         short = f"{size}% of answers are right"
     low, high = min(known.values()), max(known.values())
     if math.isclose(low, high):
-        return Answer(short, "It is the same for every group.")
-    text = f"Lowest for {_whose(own, known, low)}, highest for {_whose(own, known, high)}."
-    return Answer(short, text)
+        return Answer(short, f"It is the same for every {own.compared}group.")
+    lowest = "Of the compared groups, lowest" if own.compared else "Lowest"
+    whose = f"for {_whose(own, known, low)}, highest for {_whose(own, known, high)}"
+    return Answer(short, f"{lowest} {whose}.")
 
 
 def _whose(own: AnswerSet, known: dict[tuple[str, str], float], value: float) -> str:
@@ -209,7 +210,8 @@ def errors(own: AnswerSet) -> Answer:
         return unknown(own)
     if kind.name == "score":
         size = span_of(next(iter(parts.values())), kind, signed=True)
-        return Answer(f"Mean error {size}", f"Answer minus key, in {kind.unit}.")
+        of = " of the compared groups" * bool(own.compared)
+        return Answer(f"Mean error {size}", f"Answer minus key{of}, in {kind.unit}.")
     names = labels_of("sections")["errors"][kind.name]
     short = capital(
         ", ".join(names[m]["range"].format(span_of(values)) for m, values in parts.items())
