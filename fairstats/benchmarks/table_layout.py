@@ -13,14 +13,13 @@ from fairstats._lib.problems import InputError, Problem, first_of, input_error
 from fairstats.benchmarks.answer_columns import (
     ATTRIBUTES,
     Column,
-    Grid,
     answer_columns,
-    describe_columns,
     is_short,
     plain,
     texts_of,
     unclear_columns,
 )
+from fairstats.benchmarks.answer_templates import Grid, describe_columns
 from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.refusals import is_no_answer
 

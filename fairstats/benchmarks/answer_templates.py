@@ -1,0 +1,156 @@
+"""Describe the columns of a table that hold answers by the options of an import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairstats._lib.problems import first_of, input_error
+from fairstats.benchmarks.answer_columns import MODELS, SIGN, Column, attributes_of
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL
+
+#: Words for a prompt, alone or after a model's name.
+_PROMPT = (
+    r"(?:plain|direct|standard|default|cot|chain[\W_]?of[\W_]?thoughts?|role|aware|mix|mitigated"
+    r"|(?:no|with|without)[\W_]?rag|rag|(?:zero|one|few|\d+)[\W_]?shot(?:[\W_]?cot)?)"
+    r"(?:[\W_]?prompt)?"
+)
+_PROMPTED = re.compile(rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?(?P<strategy>{_PROMPT})")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The columns that hold answers, and the options that describe them.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns.
+    options : tuple of str
+        The options (``--wide``).
+    attribute : str
+        The attribute of the groups; empty if the options name it.
+    crossed : tuple of str
+        The two attributes that it crosses; empty for most.
+    models : bool
+        Whether the names hold models.
+    """
+
+    columns: list[Column]
+    options: tuple[str, ...]
+    attribute: str
+    crossed: tuple[str, ...]
+    models: bool
+
+
+def describe_columns(columns: Sequence[Column], others: Sequence[str], source: str) -> Grid:
+    """Return the options that describe these columns, and none of the others.
+
+    Raises
+    ------
+    InputError
+        If the names vary both before and after the group.
+
+    Examples
+    --------
+    >>> columns = [Column("answer_", "male", ""), Column("answer_", "female", "")]
+    >>> describe_columns(columns, ["answer_date"], "a.csv").options
+    ('answer_{group:male|female}',)
+    """
+    frames = list(dict.fromkeys(column.frame for column in columns))
+    groups = list(dict.fromkeys(column.group for column in columns))
+    before, after, names = _frame(frames, source)
+    attributes = {group: attributes_of(group) for group in groups}
+    if {ORIGINAL, NEUTRALIZED} <= set(groups):
+        attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
+    kinds = list(dict.fromkeys(kind for kind in attributes.values() if any(kind)))
+    several = [kind for kind in kinds if sum(kind == own for own in attributes.values()) > 1]
+    if len(kinds) > 1 and len(several) == len(kinds) and all(len(kind) == 1 for kind in kinds):
+        options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
+        own = [c for c in columns if any(attributes[c.group])]
+        return Grid(own, options, "", (), "model" in names)
+    options = (_template(before, after, names, columns, others),)
+    crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
+    attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
+    return Grid(list(columns), options, attribute, crossed, "model" in names)
+
+
+def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, after: str) -> str:
+    """Return the option for the groups of one attribute: ``sex:male={model}_male,…``."""
+    own = [group for group, of in attributes.items() if of == (kind,)]
+    return f"{kind}:" + ",".join(f"{group}={before}{group}{after}" for group in own)
+
+
+def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, dict[str, list[str]]]:
+    """Return the templates of the text before and after a group, and the names in them."""
+    befores, afters = (list(dict.fromkeys(side)) for side in zip(*frames, strict=True))
+    if len(befores) > 1 and len(afters) > 1:
+        message = f"the columns vary before and after the group: {first_of(befores)} and "
+        message += first_of(afters)
+        remedy = 'give a template such as --wide "{model}_{group}_answer"'
+        raise input_error(source, message, remedy)
+    sides: list[str] = []
+    names: dict[str, list[str]] = {}
+    for side in (befores, afters):
+        one_model = len(frames) == 1 and len(side[0]) > 1 and MODELS.search(side[0])
+        if len(side) > 1 and not all(re.search(r"[^\W_]", text) for text in side):
+            named = first_of([f"{one}{{group}}{other}" for one, other in frames])
+            message = f"the columns {named} differ by words that one of them lacks"
+            raise input_error(source, message, "name the model or the prompt in each of them")
+        if len(side) > 1 or (one_model and not names):
+            template, names = _answer_sets(side)
+            sides.append(template)
+        else:
+            sides.append(side[0])
+    return sides[0], sides[1], names
+
+
+def _answer_sets(texts: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+    """Return the template of the names of models, prompts or both, and these names."""
+    lead, sets, end = _parted(texts)
+    cut = [_PROMPTED.fullmatch(one) for one in sets]
+    if len({one and one["mark"] for one in cut}) > 1 or None in cut:
+        return f"{lead}{{model}}{end}", {"model": sets}
+    names = {
+        part: list(dict.fromkeys(one[part] for one in cut if one and one[part]))
+        for part in ("model", "strategy")
+    }
+    names = {part: of for part, of in names.items() if of}
+    mark = (cut[0] and cut[0]["mark"]) or ""
+    return lead + mark.join(f"{{{part}}}" for part in names) + end, names
+
+
+def _parted(texts: Sequence[str]) -> tuple[str, list[str], str]:
+    """Return what texts begin and end with in common, up to a sign, and the rest of each."""
+    signs = [re.match(r"[\W_]*", texts[0])[0], re.search(r"[\W_]*$", texts[0])[0]]  # type: ignore[index]
+    lead = signs[0] if all(text.startswith(signs[0]) for text in texts) else ""
+    end = signs[1] if all(text.endswith(signs[1]) for text in texts) else ""
+    return lead, [text[len(lead) : len(text) - len(end)] for text in texts], end
+
+
+def _template(
+    before: str,
+    after: str,
+    names: Mapping[str, Sequence[str]],
+    columns: Sequence[Column],
+    others: Iterable[str],
+) -> str:
+    """Return the shortest template that no other column fits, and that cuts names as these are."""
+    others = list(others)
+    of = {**names, "group": list(dict.fromkeys(column.group for column in columns))}
+    text = f"{before}{{group}}{after}"
+    # Words for prompts are always listed: without them, it is open where a model's name ends.
+    for limited in (("strategy",), ("strategy", "group"), ("strategy", "group", "model")):
+        pattern, template = re.escape(text), text
+        for name, values in of.items():
+            fits = ".+?" if name == "group" else ".+"
+            if name in limited:
+                template = template.replace(f"{{{name}}}", f"{{{name}:{'|'.join(values)}}}")
+                fits = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
+            pattern = pattern.replace(re.escape(f"{{{name}}}"), f"(?P<{name}>{fits})")
+        cuts = [(re.fullmatch(pattern, column.name), column.group) for column in columns]
+        kept = all(cut is not None and cut["group"] == group for cut, group in cuts)
+        if kept and not any(re.fullmatch(pattern, other) for other in others):
+            break
+    return template
