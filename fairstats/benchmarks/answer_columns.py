@@ -229,9 +229,17 @@ def _known_groups(names: Iterable[str]) -> list[Column]:
     for column in cut:
         frames.setdefault(column.frame, set()).add(column.group)
     cut = [column for column in cut if len(frames[column.frame]) > 1]
+    cut = [column for column in cut if not _describes(column, frames)] or cut
     most = max((len(groups) for groups in frames.values()), default=0)
     # One model may lack a group, but another kind of column has other groups.
     return [column for column in cut if 2 * len(frames[column.frame]) > most]
+
+
+def _describes(column: Column, frames: Iterable[tuple[str, str]]) -> bool:
+    """Return whether a column describes the answers of others: gpt_confidence_white, gpt_white."""
+    words = plain(" ".join(column.frame)).split()
+    rest = [word for word in words if word not in _NO_ANSWERS]
+    return rest != words and (not rest or rest in [plain(" ".join(of)).split() for of in frames])
 
 
 def _cut(name: str) -> Column | None:

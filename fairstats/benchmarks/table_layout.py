@@ -200,7 +200,7 @@ def _contents(
         if len(texts) < 2:
             return "the same in every row" if texts else "empty"
         if texts <= set(options):
-            return "answers' options, but no group in its name"
+            return "answers' options, but not named as the answers are"
         return counted(len(texts), "value") if is_short(table[name]) else "texts"
 
     return {name: content(name) for name in names}

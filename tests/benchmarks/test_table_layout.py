@@ -223,6 +223,28 @@ def test_columns_about_answers_are_no_groups():
 
 
 @pytest.mark.parametrize(
+    ("more", "wide"),
+    [
+        (["gpt_confidence_white", "gpt_confidence_black"], "{model:gpt|o3}_{group:white|black}"),
+        (["gpt_white_correct", "gpt_black_correct"], "{model}_{group:white|black}"),
+        (["confidence_white", "confidence_black"], "{model:gpt|o3}_{group:white|black}"),
+    ],
+)
+def test_columns_about_the_answers_of_known_groups_are_no_models(more, wide):
+    columns = ["id:id", "gpt_white", "gpt_black", "o3_white", "o3_black", *more]
+    layout = recognise_layout(table_of(columns), columns={})
+    assert layout.wide == (wide,)
+    assert set(layout.left_out) == set(more)
+
+
+def test_models_and_tables_of_such_words_only_are_kept():
+    names = ["text-davinci-003_white", "text-davinci-003_black", "gpt-4_white", "gpt-4_black"]
+    assert recognise_layout(table_of(["id:id", *names]), columns={}).wide == ("{model}_{group}",)
+    names = ["gpt_correct_white", "gpt_correct_black"]
+    assert recognise_layout(table_of(["id:id", *names]), columns={}).wide == ("{model}_{group}",)
+
+
+@pytest.mark.parametrize(
     ("missing", "named", "less"),
     [
         (
