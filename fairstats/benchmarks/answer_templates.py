@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairstats._lib.problems import first_of, input_error
-from fairstats.benchmarks.answer_columns import MODELS, SIGN, Column, attributes_of
+from fairstats.benchmarks.answer_columns import ATTRIBUTES, MODELS, SIGN, Column, attributes_of
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL
 
 #: Words for a prompt, alone or after a model's name.
@@ -58,9 +58,12 @@ def describe_columns(columns: Sequence[Column], others: Sequence[str], source: s
     >>> describe_columns(columns, ["answer_date"], "a.csv").options
     ('answer_{group:male|female}',)
     """
-    frames = list(dict.fromkeys(column.frame for column in columns))
+    frames, group = _around(columns)
     groups = list(dict.fromkeys(column.group for column in columns))
-    before, after, names = _frame(frames, source)
+    before, after, names = _frame(list(dict.fromkeys(frames)), source)
+    if group != "{group}":
+        options = (_template(before + group + after, names, columns, others),)
+        return Grid(list(columns), options, "", (), "model" in names)
     attributes = {group: attributes_of(group) for group in groups}
     if {ORIGINAL, NEUTRALIZED} <= set(groups):
         attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
@@ -70,10 +73,22 @@ def describe_columns(columns: Sequence[Column], others: Sequence[str], source: s
         options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
         own = [c for c in columns if any(attributes[c.group])]
         return Grid(own, options, "", (), "model" in names)
-    options = (_template(before, after, names, columns, others),)
+    options = (_template(before + group + after, names, columns, others),)
     crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
     attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
     return Grid(list(columns), options, attribute, crossed, "model" in names)
+
+
+def _around(columns: Sequence[Column]) -> tuple[list[tuple[str, str]], str]:
+    """Return the texts around each group, and its template; with the attribute that all name."""
+    word = "|".join(ATTRIBUTES)
+    cut = [re.fullmatch(rf"(?i)(|.*[\W_])(?:{word})({SIGN})", one.before) for one in columns]
+    # The groups of a crossing, and the original, are of no attribute alone.
+    of_one = all(len(of) < 2 and of != ("",) for of in (attributes_of(c.group) for c in columns))
+    if of_one and len({one and one[2] for one in cut}) == 1 and cut[0]:
+        frames = [(one[1], c.after) for one, c in zip(cut, columns, strict=True) if one]
+        return frames, f"{{attribute}}{cut[0][2]}{{group}}"
+    return [column.frame for column in columns], "{group}"
 
 
 def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, after: str) -> str:
@@ -130,16 +145,14 @@ def _parted(texts: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _template(
-    before: str,
-    after: str,
+    text: str,
     names: Mapping[str, Sequence[str]],
     columns: Sequence[Column],
     others: Iterable[str],
 ) -> str:
     """Return the shortest template that no other column fits, and that cuts names as these are."""
     others = list(others)
-    of = {**names, "group": list(dict.fromkeys(column.group for column in columns))}
-    text = f"{before}{{group}}{after}"
+    of = {**names, "attribute": (), "group": list(dict.fromkeys(c.group for c in columns))}
     # Words for prompts are always listed: without them, it is open where a model's name ends.
     for limited in (("strategy",), ("strategy", "group"), ("strategy", "group", "model")):
         pattern, template = re.escape(text), text

@@ -245,6 +245,45 @@ def test_models_and_tables_of_such_words_only_are_kept():
 
 
 @pytest.mark.parametrize(
+    ("names", "wide", "models"),
+    [
+        (
+            ["gpt_race_white", "gpt_race_black", "gpt_sex_male", "gpt_sex_female"],
+            "{model}_{attribute}_{group}",
+            True,
+        ),
+        (
+            ["Race - white", "Race - black", "Sex - male", "Sex - female"],
+            "{attribute} - {group}",
+            False,
+        ),
+        (
+            ["race_native_american", "race_white"],
+            "{attribute}_{group:native_american|white}",
+            False,
+        ),
+    ],
+)
+def test_attributes_that_columns_name_are_no_models(names, wide, models):
+    layout = recognise_layout(table_of(["id:id", *names]), columns={})
+    assert (layout.wide, layout.attribute, layout.models) == ((wide,), "", models)
+
+
+def test_attributes_that_columns_name_are_proposed_and_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    groups = ("race_white", "race_black", "sex_male", "sex_female")
+    names = [f"{model}_{group}" for model in ("gpt", "llama") for group in groups]
+    table_of(["id:id", *names]).to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv")
+    assert done.exit_code == 0, done.output
+    assert "Read: 12 items, 2 models, 1 prompt, 4 groups; attribute race, sex" in done.stderr
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "“llama”, “plain”: 48 answers, 0 refused, 0 unparsed" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("missing", "named", "less"),
     [
         (
