@@ -17,6 +17,15 @@ _PROMPT = (
     r"(?:[\W_]?prompt)?"
 )
 _PROMPTED = re.compile(rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?(?P<strategy>{_PROMPT})")
+#: Samples and settings of a model, which are not models.
+_SAMPLES = re.compile(
+    rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?"
+    r"(?P<word>(?:run|sample|rep(?:eat)?|trial|iter(?:ation)?|seed)[\W_]?)\d+"
+)
+_SETTINGS = re.compile(
+    rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?"
+    r"(?P<word>(?:prompt|temp(?:erature)?)[\W_]?(?:[\d.]+|[a-z]))"
+)
 
 
 @dataclass(frozen=True)
@@ -58,12 +67,22 @@ def describe_columns(columns: Sequence[Column], others: Sequence[str], source: s
     >>> describe_columns(columns, ["answer_date"], "a.csv").options
     ('answer_{group:male|female}',)
     """
+    grid, models = _described(columns, others, source)
+    _ask_about_models(models, grid, others, source)
+    return grid
+
+
+def _described(
+    columns: Sequence[Column], others: Sequence[str], source: str
+) -> tuple[Grid, Sequence[str]]:
+    """Return the options that describe these columns, and the names of their models."""
     frames, group = _around(columns)
     groups = list(dict.fromkeys(column.group for column in columns))
     before, after, names = _frame(list(dict.fromkeys(frames)), source)
+    models = names.get("model", [])
+    options = (_template(before + group + after, names, columns, others),)
     if group != "{group}":
-        options = (_template(before + group + after, names, columns, others),)
-        return Grid(list(columns), options, "", (), "model" in names)
+        return Grid(list(columns), options, "", (), bool(models)), models
     attributes = {group: attributes_of(group) for group in groups}
     if {ORIGINAL, NEUTRALIZED} <= set(groups):
         attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
@@ -72,11 +91,45 @@ def describe_columns(columns: Sequence[Column], others: Sequence[str], source: s
     if len(kinds) > 1 and len(several) == len(kinds) and all(len(kind) == 1 for kind in kinds):
         options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
         own = [c for c in columns if any(attributes[c.group])]
-        return Grid(own, options, "", (), "model" in names)
-    options = (_template(before + group + after, names, columns, others),)
+        return Grid(own, options, "", (), bool(models)), models
     crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
     attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
-    return Grid(list(columns), options, attribute, crossed, "model" in names)
+    return Grid(list(columns), options, attribute, crossed, bool(models)), models
+
+
+def _ask_about_models(
+    models: Sequence[str], grid: Grid, others: Iterable[str], source: str
+) -> None:
+    """Refuse names of models that are probably samples, prompts or other columns of the models."""
+    for pattern, what in ((_SAMPLES, "samples"), (_SETTINGS, "prompts")):
+        cut = [one for one in map(pattern.fullmatch, models) if one]
+        words = "|".join(dict.fromkeys(one["word"] for one in cut))
+        forms = {
+            ("{model}" + one["mark"] if one["mark"] else "")
+            + (f"{one['word']}{{sample}}" if what == "samples" else f"{{strategy:{words}}}")
+            for one in cut
+        }
+        if len(cut) < len(models) or len(forms) != 1:
+            continue
+        options = [re.sub(r"\{model(?::[^}]*)?\}", *forms, one) for one in grid.options]
+        message = f"{first_of(models)} in names of columns may be {what}, not models"
+        remedy = f"give {_given(options)} for {what}, or {_given(grid.options)} for models"
+        raise input_error(source, message, remedy)
+    first = [m for m in models if not any(re.match(re.escape(o) + SIGN, m) for o in models)]
+    more = [{m[len(of) :] for m in models if re.match(re.escape(of) + SIGN, m)} for of in first]
+    if len(first) > 1 and more[0] and all(one == more[0] for one in more):
+        of_more = [name for name in models if name not in first]
+        odd = [c for c in grid.columns if any(name in part for part in c.frame for name in of_more)]
+        names = [column.name for column in odd]
+        rest = [column for column in grid.columns if column not in odd]
+        less = _described(rest, [*others, *names], source)[0]
+        message = f"the columns {first_of(names, 8)} may be of more models, or of another question"
+        remedy = f"give {_given(grid.options)} if they are of models, or {_given(less.options)} to "
+        raise input_error(source, message, remedy + "leave them out")
+
+
+def _given(options: Iterable[str]) -> str:
+    return " ".join(f'--wide "{one}"' for one in options)
 
 
 def _around(columns: Sequence[Column]) -> tuple[list[tuple[str, str]], str]:

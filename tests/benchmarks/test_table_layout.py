@@ -421,6 +421,32 @@ def test_long_replies_are_replies_to_read():
             "gpt_{group}_cot, gpt_{group} differ by words that one of them lacks; name the",
         ),
         (
+            table_of(["id:id", *(f"run{n}_{g}" for n in (1, 2) for g in ("male", "female"))]),
+            r"run1, run2 .* samples, not models; give --wide \"run\{sample\}_\{group\}\" .*"
+            r"or --wide \"\{model\}_\{group\}\"",
+        ),
+        (
+            table_of(
+                ["id:id", *(f"{g}_o3_temp{n}" for n in ("0", "0.7") for g in ("male", "female"))]
+            ),
+            r"o3_temp0, o3_temp0.7 .*--wide \"\{group\}_\{model\}_\{strategy:temp0\|temp0.7\}\"",
+        ),
+        (
+            table_of(["id:id", *(f"prompt {p} {g}" for p in "ab" for g in ("male", "female"))]),
+            r"prompt a, prompt b .*--wide \"\{strategy:prompt a\|prompt b\} \{group\}\"",
+        ),
+        (
+            table_of(
+                [
+                    "id:id",
+                    *(f"{m}_{g}" for m in ("o3", "o3_urgency") for g in ("male", "female")),
+                    *(f"{m}_{g}" for m in ("yi", "yi_urgency") for g in ("male", "female")),
+                ]
+            ),
+            r"o3_urgency_male, .* yi_urgency_female .*; give --wide \"\{model\}_\{group\}\" if .*"
+            r" or --wide \"\{model:o3\|yi\}_\{group:male\|female\}\" to leave them out",
+        ),
+        (
             table_of(["id:id", "x", "y"]),
             "no column is recognised as the group; .*columns are id, x, y",
         ),
