@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import pandas as pd
 
 from fairstats._lib.problems import first_of, input_error
-from fairstats.benchmarks.declaration import is_number
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL, is_number
 from fairstats.benchmarks.loading import MOST_OPTION
 from fairstats.benchmarks.refusals import decimal_point, is_no_answer
 
@@ -273,6 +273,22 @@ def attributes_of(group: str) -> tuple[str, ...]:
     # In "m_rich", m is a model.
     whole = min(len(first), len(second)) > 1
     return parts if whole and all(parts) and parts[0] != parts[1] else ()
+
+
+def baseline_variants(groups: Collection[str]) -> dict[str, str]:
+    """Return the variant of the baseline that each of these groups names next to people's groups.
+
+    Examples
+    --------
+    >>> baseline_variants(["baseline", "white", "black"]), baseline_variants(["baseline", "car"])
+    ({'baseline': 'original'}, {})
+    """
+    if sum(any(attributes_of(group)) for group in groups) < 2:
+        return {}
+    names = {group: plain(group) for group in groups if attributes_of(group) == ("",)}
+    first = next((name for name in (ORIGINAL, BASELINE) if name in names.values()), "")
+    found = {group: ORIGINAL if name == first else NEUTRALIZED for group, name in names.items()}
+    return found if len(set(found.values())) == len(found) else {}
 
 
 def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:

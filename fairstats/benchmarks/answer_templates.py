@@ -7,8 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairstats._lib.problems import first_of, input_error
-from fairstats.benchmarks.answer_columns import ATTRIBUTES, MODELS, SIGN, Column, attributes_of
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL
+from fairstats.benchmarks.answer_columns import (
+    ATTRIBUTES,
+    MODELS,
+    SIGN,
+    Column,
+    attributes_of,
+    baseline_variants,
+)
+from fairstats.benchmarks.declaration import BASELINE
 
 #: Words for a prompt, alone or after a model's name.
 _PROMPT = (
@@ -80,20 +87,29 @@ def _described(
     groups = list(dict.fromkeys(column.group for column in columns))
     before, after, names = _frame(list(dict.fromkeys(frames)), source)
     models = names.get("model", [])
-    options = (_template(before + group + after, names, columns, others),)
     if group != "{group}":
-        return Grid(list(columns), options, "", (), bool(models)), models
-    attributes = {group: attributes_of(group) for group in groups}
-    if {ORIGINAL, NEUTRALIZED} <= set(groups):
-        attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
+        template = _template(before + group + after, names, columns, others)
+        return Grid(list(columns), (template,), "", (), bool(models)), models
+    variants = baseline_variants(groups)
+    attributes = {g: (BASELINE,) if g in variants else attributes_of(g) for g in groups}
     kinds = list(dict.fromkeys(kind for kind in attributes.values() if any(kind)))
-    several = [kind for kind in kinds if sum(kind == own for own in attributes.values()) > 1]
-    if len(kinds) > 1 and len(several) == len(kinds) and all(len(kind) == 1 for kind in kinds):
-        options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
+    varied = [kind for kind in kinds if kind != (BASELINE,)]
+    several = [kind for kind in varied if sum(kind == own for own in attributes.values()) > 1]
+    if len(varied) > 1 and several == varied and all(len(kind) == 1 for kind in varied):
         own = [c for c in columns if any(attributes[c.group])]
+        named = {c.group: f"{variants.get(c.group, c.group)}={before}{c.group}{after}" for c in own}
+        options = tuple(
+            f"{kind}:" + ",".join(named[g] for g, of in attributes.items() if of == (kind,))
+            for (kind,) in kinds
+        )
         return Grid(own, options, "", (), bool(models)), models
-    crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
-    attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
+    odd = {name: variant for name, variant in variants.items() if name != variant}
+    own = [column for column in columns if column.group not in odd]
+    others = [*others, *(column.name for column in columns if column.group in odd)]
+    template = _template(before + group + after, names, own, others)
+    options = (template, *(f"{odd[name]}={before}{name}{after}" for name in odd))
+    crossed = varied[0] if len(varied) == 1 and len(varied[0]) == 2 else ()
+    attribute = "_".join(varied[0]) if len(varied) == 1 else "group"
     return Grid(list(columns), options, attribute, crossed, bool(models)), models
 
 
@@ -111,7 +127,7 @@ def _ask_about_models(
         }
         if len(cut) < len(models) or len(forms) != 1:
             continue
-        options = [re.sub(r"\{model(?::[^}]*)?\}", *forms, one) for one in grid.options]
+        options = [min(forms).join(re.split(r"\{model(?::[^}]*)?\}", one)) for one in grid.options]
         message = f"{first_of(models)} in names of columns may be {what}, not models"
         remedy = f"give {_given(options)} for {what}, or {_given(grid.options)} for models"
         raise input_error(source, message, remedy)
@@ -142,12 +158,6 @@ def _around(columns: Sequence[Column]) -> tuple[list[tuple[str, str]], str]:
         frames = [(one[1], c.after) for one, c in zip(cut, columns, strict=True) if one]
         return frames, f"{{attribute}}{cut[0][2]}{{group}}"
     return [column.frame for column in columns], "{group}"
-
-
-def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, after: str) -> str:
-    """Return the option for the groups of one attribute: ``sex:male={model}_male,…``."""
-    own = [group for group, of in attributes.items() if of == (kind,)]
-    return f"{kind}:" + ",".join(f"{group}={before}{group}{after}" for group in own)
 
 
 def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, dict[str, list[str]]]:

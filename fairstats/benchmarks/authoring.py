@@ -116,11 +116,7 @@ def propose_benchmark(
     >>> '["young", "old"]' in files["b.toml"]
     True
     """
-    # A variant without a group cannot be crossed.
     crossed = crossed or {}
-    alone = answers["attribute"].isin([*crossed])
-    alone &= answers["group"].isin([ORIGINAL, NEUTRALIZED])
-    answers = answers.assign(attribute=answers["attribute"].mask(alone, BASELINE))
     refuse(_problems(answers, source, cluster, crossed))
     kind = _proposed_kind(answers, source)
     if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):

@@ -14,6 +14,7 @@ from fairstats.benchmarks.answer_columns import (
     ATTRIBUTES,
     Column,
     answer_columns,
+    baseline_variants,
     is_short,
     plain,
     texts_of,
@@ -106,8 +107,8 @@ def recognise_layout(
     """
     table = table.set_axis([str(name) for name in table], axis=1)
     found = _layout(table, columns, wide, source)
-    group = (found.columns | {**columns}).get("group", "")
-    values = [f"group:{name}={NEUTRALIZED}" for name in _without_group(table, group)]
+    group = (found.columns | {**columns}).get("group", "group")
+    values = [f"group:{name}={variant}" for name, variant in _baseline(table, group).items()]
     return replace(found, values=tuple(values))
 
 
@@ -174,20 +175,21 @@ def _layout(
     )
 
 
-def _without_group(table: pd.DataFrame, path: str) -> list[str]:
-    """Return the crossed groups of versions without a group, such as none+none."""
+def _baseline(table: pd.DataFrame, path: str) -> dict[str, str]:
+    """Return the variant of the baseline that groups mean, such as the crossed none+none."""
     names = [part.strip() for part in path.split("+")]
-    if len(names) != 2 or not set(names) <= set(table):
-        return []
+    if not set(names) <= set(table):
+        return {}
     texts = table[names].dropna().astype(str).drop_duplicates()
+    if len(names) == 1:
+        found = baseline_variants(texts[names[0]].tolist())
+        return {group: variant for group, variant in found.items() if group != variant}
     without = texts.map(lambda text: is_no_answer(text.strip()) or plain(text) in _NO_GROUPS)
     both = without.all(axis=1)
     # With black+none, none is a group as any other.
-    return (
-        ["+".join(row) for row in texts[both].to_numpy()]
-        if both.eq(without.any(axis=1)).all()
-        else []
-    )
+    if len(names) > 2 or not both.eq(without.any(axis=1)).all():
+        return {}
+    return {"+".join(row): NEUTRALIZED for row in texts[both].to_numpy()}
 
 
 def _contents(

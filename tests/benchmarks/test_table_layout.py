@@ -96,8 +96,8 @@ def table_of(columns, rows=12):
         (
             "id:id, original, neutralized, male, female",
             {"item_id": "id"},
-            ("baseline:original=original,neutralized=neutralized", "sex:male=male,female=female"),
-            "",
+            ("{group}",),
+            "sex",
         ),
         (
             "id:id, gpt_emma, gpt_aisha, claude_emma, claude_aisha",
@@ -371,6 +371,67 @@ def test_version_without_a_patient_beside_crossed_groups_is_the_baseline(tmp_pat
     for arguments in (shlex.split(command), ("validate", "answers/a", "--benchmark", "a.toml")):
         done = run(*arguments)
         assert done.exit_code == 0, done.output
+
+
+BASELINES = [
+    ("original", "original", ("{model}_{group}",)),
+    ("neutralized", "neutralized", ("{model}_{group}",)),
+    ("Neutral", "neutralized", ("{model}_{group:white|black}", "neutralized={model}_Neutral")),
+    ("baseline", "original", ("{model}_{group:white|black}", "original={model}_baseline")),
+]
+
+
+@pytest.mark.parametrize(("name", "variant", "wide"), BASELINES)
+@pytest.mark.parametrize("layout", ["wide", "race", "group"])
+def test_original_next_to_groups_is_the_baseline(
+    layout, name, variant, wide, tmp_path, monkeypatch
+):
+    """It was the first group of race, so that white and black were not compared."""
+    monkeypatch.chdir(tmp_path)
+    groups = (name, "white", "black")
+    table = table_of(
+        ["id:id", *(f"{model}_{group}" for model in ("gpt", "o3") for group in groups)]
+    )
+    if layout != "wide":
+        table = table.melt("id", value_name="answer")
+        table[["model", layout]] = table.pop("variable").str.split("_", expand=True).to_numpy()
+    table.to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv", "--attribute", "race")
+    assert done.exit_code == 0, done.output
+    declared = load_benchmark(Path("a.toml"))
+    assert {name: one.pairs for name, one in declared.attributes.items()} == {
+        "race": (("white", "black"),),
+        "baseline": (("original", "neutralized"),),
+    }
+    assert layout != "wide" or all(f"columns {one}" in done.stderr for one in wide)
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    for arguments in (shlex.split(command), ("validate", "answers/a", "--benchmark", "a.toml")):
+        done = run(*arguments)
+        assert done.exit_code == 0, done.output
+    answers = fairstats.read_answers(tmp_path / "answers" / "a")
+    assert set(answers.loc[answers["attribute"] == "baseline", "group"]) == {variant}
+    assert len(answers) == 6 * 12
+
+
+def test_original_next_to_groups_of_two_attributes_is_the_baseline():
+    names = ["id:id", *(f"gpt_{g}" for g in ("baseline", "white", "black", "male", "female"))]
+    assert recognise_layout(table_of(names), columns={}).wide == (
+        "baseline:original={model}_baseline",
+        "race:white={model}_white,black={model}_black",
+        "sex:male={model}_male,female={model}_female",
+    )
+
+
+def test_original_next_to_groups_of_no_people_is_a_group(tmp_path):
+    groups = ("original", "recency", "frequency")
+    table_of(["id:id", *(f"gpt4_{group}" for group in groups)]).to_csv(tmp_path / "a.csv")
+    done = run(
+        "benchmark", "init", tmp_path / "a.csv", "--map", "item_id=id", "--wide", "{model}_{group}",
+        *("--out", tmp_path / "a.toml"),
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    (attribute,) = load_benchmark(tmp_path / "a.toml").varied
+    assert attribute.pairs == (("original", "recency"), ("original", "frequency"))
 
 
 def test_group_named_none_that_is_crossed_is_a_group():
