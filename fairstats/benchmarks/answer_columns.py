@@ -97,10 +97,13 @@ def is_short(values: pd.Series) -> bool:
     return bool(max(numbers, usual) > 0.8 * counts.sum())
 
 
-def answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> list[Column]:
+def answer_columns(
+    table: pd.DataFrame, names: Sequence[str], source: str, *, known: bool = False
+) -> list[Column]:
     """Return the columns that vary by group, and perhaps by model.
 
-    `names` are the columns of the table that could hold answers; it has one row per item.
+    `names` are the columns of the table that could hold answers; it has one row per item. `known`
+    is whether only words for people's groups are groups.
 
     Raises
     ------
@@ -119,7 +122,7 @@ def answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> li
     for of in (short, texts):
         if found := _known_groups(of):
             return _completed(table, found, names)
-    return _completed(table, _unknown_groups(short, source), names)
+    return [] if known else _completed(table, _unknown_groups(short, source), names)
 
 
 def _completed(table: pd.DataFrame, columns: list[Column], names: Sequence[str]) -> list[Column]:

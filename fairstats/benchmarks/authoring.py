@@ -370,6 +370,12 @@ def _level(numbers: Sequence[float], about: str, note: str) -> _Kind:
     return _Kind("level", entries)
 
 
+# Numbers in other columns are facts, such as ages.
+_NUMBERED = re.compile(
+    r"(?i)(?:id|no|nr|number|code|patient|subject|cluster|family|hospital|site|ward|school)\W*$"
+)
+
+
 def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
     """Return the column with most values that several items share, if its values are names."""
     items = answers["item_id"].nunique()
@@ -379,6 +385,7 @@ def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
         names = values[column].dropna().astype(str).unique()
         alone = len(values) == items and not values[column].isna().any()
         short = all(len(name) <= 60 and len(name.split()) < 3 for name in names)
+        short &= bool(_NUMBERED.search(str(column))) or not all(map(is_number, names))
         if alone and short and MOST_LEVELS < len(names) <= 0.7 * items:
             shared[str(column)] = len(names)
     return max(shared, key=lambda column: shared[column]) if shared else None

@@ -121,10 +121,12 @@ def _layout(
     given |= {n: n for n in ("item_id", "group", "model", *_NAMES) if n in table and n not in given}
     used = {part.strip() for path in given.values() for part in path.split("+")}
     free = [name for name in names if name not in used]
-    long = "group" in given or (not wide and bool(_group_columns(table, free)))
+    rows = not wide and bool(_group_columns(table, free))
+    answered = {"answer", "answer_raw"} & set(given) or _named(free, "answer")
+    long = "group" in given or (rows and bool(answered))
     keys = _named(free, "answer_key")
     could = [name for name in free if name not in keys]
-    columns_of = [] if long or wide else answer_columns(table, could, source)
+    columns_of = [] if long or wide else answer_columns(table, could, source, known=rows)
     if not (columns_of or wide):
         return _long(table, free, given, source)
     answers = [column.name for column in columns_of]

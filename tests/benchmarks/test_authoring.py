@@ -507,10 +507,15 @@ def test_proposed_options_fit_the_answers(header, cells, declared, tmp_path):
         ([f"the text {n // 2}" for n in range(30)], ["shared"], None),
         ([None, *(f"p{n // 2}" for n in range(29))], ["shared"], None),
         ([f"p{n // 2}" for n in range(30)], [], None),
+        # A number is a fact, such as an age, unless its column names what is numbered.
+        ([20 + n // 2 for n in range(30)], ["shared"], None),
+        ([str(20 + n // 2) for n in range(30)], ["shared"], None),
+        ([20 + n // 2 for n in range(30)], ["Patient No."], "Patient No."),
+        ([20 + n // 2 for n in range(30)], ["subject_id"], "subject_id"),
     ],
 )
 def test_likely_cluster_is_a_name_that_several_items_share(values, columns, found):
-    frame = pd.DataFrame({"item_id": range(30), "shared": values})
+    frame = pd.DataFrame({"item_id": range(30), **dict.fromkeys(["shared", *columns], values)})
     assert likely_cluster(pd.concat([frame, frame]), columns) == found
 
 

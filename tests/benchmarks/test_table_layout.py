@@ -202,6 +202,21 @@ def test_all_groups_of_all_models_are_taken_whatever_their_words(models, groups,
     assert layout.left_out == texts | {"department": "2 values"}
 
 
+def test_facts_next_to_columns_of_groups_are_no_groups():
+    names = ["gpt_white", "gpt_black", "o3_white", "o3_black"]
+    table = table_of(["id:id", *names]).assign(age=range(20, 32), sex=["male", "female"] * 6)
+    layout = recognise_layout(table, columns={})
+    assert (layout.columns, layout.wide) == ({"item_id": "id"}, ("{model}_{group}",))
+    assert list(layout.left_out) == ["age", "sex"]
+
+
+def test_columns_of_models_and_texts_next_to_groups_are_no_groups():
+    names = ["id:id", *(f"{model}_{what}" for model in ("gpt", "o3") for what in ("pick", "dose"))]
+    table = table_of(names).assign(race=["white", "black"] * 6)
+    with pytest.raises(fairstats.InputError, match="no column is recognised as the answer"):
+        recognise_layout(table, columns={})
+
+
 def test_column_of_one_model_that_is_almost_all_replies_is_taken():
     table = sheet_of(MODELS, AGES)
     table["Delta 2 - old"] = [f"I would see patient number {n} again soon." for n in range(40)]
