@@ -217,6 +217,31 @@ def test_columns_of_models_and_texts_next_to_groups_are_no_groups():
         recognise_layout(table, columns={})
 
 
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "jsonl"])
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_truth_values_are_proposed_and_imported_as_texts(layout, suffix, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = table_of(["id:id", "gpt_white", "gpt_black"]).replace({"yes": "True", "no": "False"})
+    table = table.astype(dict.fromkeys(["gpt_white", "gpt_black"], object))
+    table = table.replace({"True": True, "False": False})
+    if layout == "long":
+        table = table.melt("id", var_name="group", value_name="decision")
+    match suffix:
+        case "csv":
+            table.to_csv("a.csv", index=False)
+        case "xlsx":
+            table.to_excel("a.xlsx", index=False)
+        case "jsonl":
+            table.to_json("a.jsonl", orient="records", lines=True)
+    done = run("benchmark", "init", f"a.{suffix}")
+    assert done.exit_code == 0, done.output
+    assert load_benchmark(Path("a.toml")).options == ("True", "False")
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "24 answers, 0 refused, 0 unparsed" in done.stderr
+
+
 def test_column_of_one_model_that_is_almost_all_replies_is_taken():
     table = sheet_of(MODELS, AGES)
     table["Delta 2 - old"] = [f"I would see patient number {n} again soon." for n in range(40)]

@@ -244,7 +244,8 @@ def test_number_outside_the_limits_is_refused(cell, scores, table):
 
 def test_truth_value_needs_a_meaning(decisions, table):
     path = table([ROW | {"answer": True}])
-    with pytest.raises(InputError, match="is not text; write it as text, or use values"):
+    said = r"is not text; write it as text, or use values=\{'answer': \{'True': 'OURS'\}\}"
+    with pytest.raises(InputError, match=said):
         import_table(path, benchmark=decisions)
     assert answer_of(path, decisions, values={"answer": {"True": "yes"}}) == "yes"
 
