@@ -12,7 +12,7 @@ import pandas as pd
 from fairstats._lib.problems import first_of, input_error
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL, is_number
 from fairstats.benchmarks.loading import MOST_OPTION
-from fairstats.benchmarks.refusals import decimal_point, is_no_answer
+from fairstats.benchmarks.refusals import bare_letter, decimal_point, is_no_answer
 
 #: A column with more different short texts holds names or replies, not options.
 MOST_OPTIONS = 12
@@ -75,7 +75,7 @@ def texts_of(values: pd.Series) -> set[str]:
 def _cells(values: pd.Series) -> list[str]:
     """Return the text of each cell as options are compared, without missing answers."""
     texts = (" ".join(str(value).split()).casefold() for value in values.dropna())
-    texts = (decimal_point(text) for text in texts if text and not is_no_answer(text))
+    texts = (bare_letter(decimal_point(text)) for text in texts if text and not is_no_answer(text))
     return [f"{float(text):g}" if is_number(text) else text for text in texts]
 
 

@@ -34,6 +34,7 @@ from fairstats.benchmarks.declaration import (
 from fairstats.benchmarks.loading import builtin_benchmarks
 from fairstats.benchmarks.refusals import (
     REFUSAL,
+    bare_letter,
     is_no_answer,
     is_odd_number,
     is_refusal,
@@ -117,6 +118,7 @@ def propose_benchmark(
     True
     """
     crossed = crossed or {}
+    answers = answers.assign(answer=answers["answer"].map(bare_letter, na_action="ignore"))
     refuse(_problems(answers, source, cluster, crossed))
     kind = _proposed_kind(answers, source)
     if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):

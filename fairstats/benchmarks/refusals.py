@@ -60,6 +60,21 @@ def is_refusal(text: str) -> bool:
     return _REFUSAL.fullmatch(text) is not None
 
 
+_LETTER = re.compile(r"\s*\(?([A-Za-z])[).]\s*")
+
+
+def bare_letter(text: str) -> str:
+    """Return the letter of an option in parentheses or before a point, and other texts unchanged.
+
+    Examples
+    --------
+    >>> bare_letter("(A)"), bare_letter("b."), bare_letter("A or B")
+    ('A', 'b', 'A or B')
+    """
+    letter = _LETTER.fullmatch(text)
+    return text if letter is None else letter[1]
+
+
 _COMMA = re.compile(r"\s*([+-]?[0-9]+),([0-9]+)\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
 

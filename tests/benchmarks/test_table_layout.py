@@ -242,6 +242,25 @@ def test_truth_values_are_proposed_and_imported_as_texts(layout, suffix, tmp_pat
     assert "24 answers, 0 refused, 0 unparsed" in done.stderr
 
 
+def test_letters_in_parentheses_are_the_options_of_their_keys(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = table_of(["id:id", "key:letter", "white:letter", "black:letter"])
+    table["white"], table["black"] = (
+        table["white"].shift(1, fill_value="E") + ")",
+        "(" + table["key"] + ")",
+    )
+    table.to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv")
+    assert done.exit_code == 0, done.output
+    assert "Recognised: item_id = id; answer_key = key;" in done.stderr
+    declared = load_benchmark(Path("a.toml"))
+    assert (declared.kind.name, declared.options) == ("choice", tuple("ABCDE"))
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "24 answers, 0 refused, 0 unparsed" in done.stderr
+
+
 def test_column_of_one_model_that_is_almost_all_replies_is_taken():
     table = sheet_of(MODELS, AGES)
     table["Delta 2 - old"] = [f"I would see patient number {n} again soon." for n in range(40)]
