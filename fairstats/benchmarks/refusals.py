@@ -134,6 +134,6 @@ def odd_numbers(texts: Iterable[str]) -> str:
     return (
         f"{found.total():,} of the missing answers hold a number with a unit, a comma or "
         f"grouped digits ({shown}): write plain numbers with a decimal point in the table, or "
-        f"translate each with "
+        "translate each with "
         f"{keyword('values', {'answer': {found.most_common(1)[0][0]: 'NUMBER'}})}"
     )
