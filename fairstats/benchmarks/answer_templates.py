@@ -24,15 +24,13 @@ _PROMPT = (
     r"(?:[\W_]?prompt)?"
 )
 _PROMPTED = re.compile(rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?(?P<strategy>{_PROMPT})")
-#: Samples and settings of a model, which are not models.
-_SAMPLES = re.compile(
-    rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?"
-    r"(?P<word>(?:run|sample|rep(?:eat)?|trial|iter(?:ation)?|seed)[\W_]?)\d+"
-)
-_SETTINGS = re.compile(
-    rf"(?i)(?:(?P<model>.+?)(?P<mark>{SIGN}))?"
-    r"(?P<word>(?:prompt|temp(?:erature)?)[\W_]?(?:[\d.]+|[a-z]))"
-)
+#: Samples and settings, alone or next to a model's name, which are not models.
+_SAMPLE = r"(?P<word>(?:run|sample|rep(?:eat)?|trial|iter(?:ation)?|seed)[\W_]?)\d+"
+_SETTING = r"(?P<word>(?:prompt|temp(?:erature)?)[\W_]?(?:[\d.]+|[a-z]))"
+_NO_MODELS = {
+    what: re.compile(rf"(?i)(?:.+?(?P<before>{SIGN}))?{word}(?:(?P<after>{SIGN}).+)?")
+    for what, word in (("samples", _SAMPLE), ("prompts", _SETTING))
+}
 
 
 @dataclass(frozen=True)
@@ -117,12 +115,16 @@ def _ask_about_models(
     models: Sequence[str], grid: Grid, others: Iterable[str], source: str
 ) -> None:
     """Refuse names of models that are probably samples, prompts or other columns of the models."""
-    for pattern, what in ((_SAMPLES, "samples"), (_SETTINGS, "prompts")):
+    for what, pattern in _NO_MODELS.items():
         cut = [one for one in map(pattern.fullmatch, models) if one]
+        cut = [one for one in cut if not (one["before"] and one["after"])]
         words = "|".join(dict.fromkeys(one["word"] for one in cut))
         forms = {
-            ("{model}" + one["mark"] if one["mark"] else "")
+            "{model}" * bool(one["before"])
+            + (one["before"] or "")
             + (f"{one['word']}{{sample}}" if what == "samples" else f"{{strategy:{words}}}")
+            + (one["after"] or "")
+            + "{model}" * bool(one["after"])
             for one in cut
         }
         if len(cut) < len(models) or len(forms) != 1:

@@ -552,6 +552,10 @@ def test_long_replies_are_replies_to_read():
             r"o3_temp0, o3_temp0.7 .*--wide \"\{group\}_\{model\}_\{strategy:temp0\|temp0.7\}\"",
         ),
         (
+            table_of(["id:id", *(f"run{n} o3 {g}" for n in (1, 2) for g in ("male", "female"))]),
+            r"run1 o3, run2 o3 .*--wide \"run\{sample\} \{model\} \{group\}\"",
+        ),
+        (
             table_of(["id:id", *(f"prompt {p} {g}" for p in "ab" for g in ("male", "female"))]),
             r"prompt a, prompt b .*--wide \"\{strategy:prompt a\|prompt b\} \{group\}\"",
         ),
