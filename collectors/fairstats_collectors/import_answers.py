@@ -58,7 +58,7 @@ _MANY_CELLS = 6
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
-_SCALARS = (str, int, float)
+_SCALARS = (str, int, float, bool)
 _Wrong = list[tuple[str, str | None, str, str]]
 
 
@@ -408,11 +408,18 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
         value = plain_number(value)
     if column == "answer_key":
         return mapped.benchmark.named(str(value)) or str(value)
-    if is_name and isinstance(value, bool):
-        remedy = f"write it as text, or use {keyword('values')}"
-        wrong.append((column, str(value), "is not text", remedy))
+    if is_name and isinstance(value, bool) and not _is_named(column, str(value), mapped.benchmark):
+        meant = keyword("values", {column: {str(value): "OURS"}})
+        wrong.append((column, str(value), "is not text", f"write it as text, or use {meant}"))
         return ABSENT
     return str(value) if is_name else value
+
+
+def _is_named(column: str, text: str, benchmark: Benchmark) -> bool:
+    """Return whether a truth value is an option or group, or could be one that is not declared."""
+    if column == "group":
+        return not benchmark.variants or text in [group for _, group in benchmark.variants]
+    return column == "answer" and (not benchmark.name or benchmark.named(text) is not None)
 
 
 def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wrong) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import datetime
 import io
@@ -40,7 +39,13 @@ from fairstats._lib.untrusted_files import (
     refuse_many_values,
     values_of,
 )
-from fairstats._lib.untrusted_tables import csv_header, load_csv, not_csv, repeated_columns
+from fairstats._lib.untrusted_tables import (
+    csv_header,
+    encoding_of,
+    load_csv,
+    not_csv,
+    repeated_columns,
+)
 
 #: Larger files are refused unread: their content takes several times their size in memory.
 MAX_BYTES = MAX_TEXT_FILE_BYTES
@@ -172,7 +177,7 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         Possible separators; the most frequent one in the header is used.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
-    encoding = encoding_of(path)
+    encoding = encoding_of(file)
     try:
         with io.TextIOWrapper(io.BytesIO(file.content), encoding, newline="") as text:
             separator = separator_of(text, separators)
@@ -184,7 +189,7 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
     if "".join(header[:1]).strip() and len(header) - named >= max(2, named):
         raise _title(path, named, len(header))
     _refuse_repeated(path, header)
-    table = load_csv(file, encoding=encoding, separator=separator)
+    table = load_csv(file, separator=separator)
     # Below a title with other separators than the table, or none, the whole header is one cell.
     first, *rest = table.iloc[0] if len(table) else [""]
     if pd.isna(rest).all():
@@ -194,6 +199,13 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         if cells > max(2, len(header)):
             raise _title(path, named, cells)
     refuse_many_values(path, table.size)
+    last = file.content.rpartition(b"\n")[2]
+    cells = last.count(separator.encode()) + 1
+    if last.strip(b"\0\r ") and cells < len(header) and b'"' not in last:
+        message = (
+            f"{path}: the last line has {cells} of {len(header)} cells; check that the file is"
+        )
+        warnings.warn(f"{message} complete", Note, stacklevel=2)
     # Spreadsheets write rows of separators without content below a table.
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})
@@ -205,13 +217,6 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
 def _title(path: Path, named: int, cells: int) -> InputError:
     message = f"the first row names {named} of {cells} columns"
     return input_error(path, message, f"delete the rows above the header; {_ONE_ROW}")
-
-
-def encoding_of(path: Path) -> str:
-    """Return UTF-16 if the file begins with its byte order mark, else UTF-8."""
-    with path.open("rb") as file:
-        mark = file.read(2)
-    return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -67,9 +68,10 @@ def load_jsonl(path: AnyPath) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def load_csv(path: AnyPath, *, encoding: str = "utf-8", separator: str = ",") -> pd.DataFrame:
+def load_csv(path: AnyPath, *, separator: str = ",") -> pd.DataFrame:
     """Read a CSV file, with every cell as text and an empty cell as null."""
     file = read_once(path, limits.MAX_TEXT_FILE_BYTES)
+    encoding = encoding_of(file)
     refuse_long_lines(file)
     refuse_long_text(file)
     try:
@@ -106,6 +108,12 @@ def load_csv(path: AnyPath, *, encoding: str = "utf-8", separator: str = ",") ->
     ) as error:
         raise InputError([not_csv(file, error)]) from None
     return pd.concat(tables, ignore_index=True)
+
+
+def encoding_of(file: FileBytes) -> str:
+    """Return UTF-16 if a file begins with its byte order mark, else UTF-8."""
+    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return "utf-16" if file.content.startswith(marks) else "utf-8-sig"
 
 
 def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:

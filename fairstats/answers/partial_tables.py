@@ -10,6 +10,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem, input_error, keyword, refuse, wrong
 from fairstats.answers.schema import ANSWER_LENGTH, ANSWERS, KEY_COLUMNS
 from fairstats.answers.schema_checks import check_answers
+from fairstats.benchmarks.answer_columns import ATTRIBUTES, baseline_variants, plain
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL
 
 _NEEDED = ("item_id", "group")
 
@@ -20,6 +22,7 @@ def complete_answers(
     benchmark: str | None,
     attribute: str,
     source: str,
+    crossed: bool = False,
 ) -> pd.DataFrame:
     """Return a table with the columns of the answers table that do not describe the benchmark.
 
@@ -35,6 +38,9 @@ def complete_answers(
         The attribute, if the table has no such column.
     source : str
         The name of the table's file, for problems.
+    crossed : bool
+        Whether the attribute crosses two others. If it does, or groups are of people, the groups
+        `original` and `neutralized` are variants of the baseline.
 
     Returns
     -------
@@ -66,7 +72,7 @@ def complete_answers(
         "benchmark_version": "1",
         "model": "model",
         "strategy": "plain",
-        "attribute": attribute,
+        "attribute": _attributes(table["group"], attribute, crossed),
     }
     table = table.assign(**{k: v for k, v in defaults.items() if k not in table})
     table = _for_every_attribute(table)
@@ -83,6 +89,15 @@ def complete_answers(
     except InputError as error:
         raise InputError([_in_file(one, rows) for one in error.problems]) from None
     return checked.assign(**{c: table[c] for c in table if c not in ANSWERS.columns})
+
+
+def _attributes(groups: pd.Series, attribute: str, crossed: bool) -> pd.Series:
+    """Return the attribute of each group, which is the baseline for the original of others."""
+    variants = groups.isin([ORIGINAL, NEUTRALIZED])
+    several = groups[~variants].nunique() > 1
+    people = crossed or plain(attribute) in ATTRIBUTES
+    people = people or bool(baseline_variants(groups.dropna().unique()))
+    return pd.Series(attribute, groups.index).mask(variants & several & people, BASELINE)
 
 
 def of_benchmark(answers: pd.DataFrame, benchmark: str | None) -> pd.DataFrame:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import pandas as pd
 
 from fairstats._lib.problems import first_of, input_error
-from fairstats.benchmarks.declaration import (
-    BASELINE,
-    NEUTRALIZED,
-    ORIGINAL,
-    is_number,
-)
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL, is_number
 from fairstats.benchmarks.loading import MOST_OPTION
-from fairstats.benchmarks.refusals import decimal_point, is_no_answer
+from fairstats.benchmarks.refusals import bare_letter, decimal_point, is_no_answer
 
 #: A column with more different short texts holds names or replies, not options.
 MOST_OPTIONS = 12
@@ -48,18 +43,11 @@ _NO_ANSWERS = {
     "comments", "explanation", "note", "notes", "confidence", "certainty", "probability", "time",
     "seconds", "latency", "tokens", "cost", "date", "id", "key", "correct", "gold", "truth",
 }  # fmt: skip
-_MODELS = re.compile(
+MODELS = re.compile(
     r"(?i)gpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|olmo|phi|grok|command|kimi"
     r"|palm|meditron|model|llm|[a-z]\d"
 )
-_SIGN = r"[\W_]+"
-#: Words for a prompt, alone or after a model's name.
-_PROMPT = (
-    r"(?:plain|direct|standard|default|cot|chain[\W_]?of[\W_]?thoughts?|role|aware|mix|mitigated"
-    r"|(?:no|with|without)[\W_]?rag|rag|(?:zero|one|few|\d+)[\W_]?shot(?:[\W_]?cot)?)"
-    r"(?:[\W_]?prompt)?"
-)
-_PROMPTED = re.compile(rf"(?i)(?:(?P<model>.+?)(?P<mark>{_SIGN}))?(?P<strategy>{_PROMPT})")
+SIGN = r"[\W_]+"
 
 
 def plain(name: str) -> str:
@@ -70,7 +58,7 @@ def plain(name: str) -> str:
     >>> plain("Case_No.")
     'case no'
     """
-    return re.sub(_SIGN, " ", name).strip().casefold()
+    return re.sub(SIGN, " ", name).strip().casefold()
 
 
 def texts_of(values: pd.Series) -> set[str]:
@@ -87,7 +75,7 @@ def texts_of(values: pd.Series) -> set[str]:
 def _cells(values: pd.Series) -> list[str]:
     """Return the text of each cell as options are compared, without missing answers."""
     texts = (" ".join(str(value).split()).casefold() for value in values.dropna())
-    texts = (decimal_point(text) for text in texts if text and not is_no_answer(text))
+    texts = (bare_letter(decimal_point(text)) for text in texts if text and not is_no_answer(text))
     return [f"{float(text):g}" if is_number(text) else text for text in texts]
 
 
@@ -109,35 +97,13 @@ def is_short(values: pd.Series) -> bool:
     return bool(max(numbers, usual) > 0.8 * counts.sum())
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The columns that hold answers, and the options that describe them.
-
-    Parameters
-    ----------
-    columns : list of Column
-        The columns.
-    options : tuple of str
-        The options (``--wide``).
-    attribute : str
-        The attribute of the groups; empty if the options name it.
-    crossed : tuple of str
-        The two attributes that it crosses; empty for most.
-    models : bool
-        Whether the names hold models.
-    """
-
-    columns: list[Column]
-    options: tuple[str, ...]
-    attribute: str
-    crossed: tuple[str, ...]
-    models: bool
-
-
-def answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> list[Column]:
+def answer_columns(
+    table: pd.DataFrame, names: Sequence[str], source: str, *, known: bool = False
+) -> list[Column]:
     """Return the columns that vary by group, and perhaps by model.
 
-    `names` are the columns of the table that could hold answers; it has one row per item.
+    `names` are the columns of the table that could hold answers; it has one row per item. `known`
+    is whether only words for people's groups are groups.
 
     Raises
     ------
@@ -156,7 +122,7 @@ def answer_columns(table: pd.DataFrame, names: Sequence[str], source: str) -> li
     for of in (short, texts):
         if found := _known_groups(of):
             return _completed(table, found, names)
-    return _completed(table, _unknown_groups(short, source), names)
+    return [] if known else _completed(table, _unknown_groups(short, source), names)
 
 
 def _completed(table: pd.DataFrame, columns: list[Column], names: Sequence[str]) -> list[Column]:
@@ -266,9 +232,17 @@ def _known_groups(names: Iterable[str]) -> list[Column]:
     for column in cut:
         frames.setdefault(column.frame, set()).add(column.group)
     cut = [column for column in cut if len(frames[column.frame]) > 1]
+    cut = [column for column in cut if not _describes(column, frames)] or cut
     most = max((len(groups) for groups in frames.values()), default=0)
     # One model may lack a group, but another kind of column has other groups.
     return [column for column in cut if 2 * len(frames[column.frame]) > most]
+
+
+def _describes(column: Column, frames: Iterable[tuple[str, str]]) -> bool:
+    """Return whether a column describes the answers of others: gpt_confidence_white, gpt_white."""
+    words = plain(" ".join(column.frame)).split()
+    rest = [word for word in words if word not in _NO_ANSWERS]
+    return rest != words and (not rest or rest in [plain(" ".join(of)).split() for of in frames])
 
 
 def _cut(name: str) -> Column | None:
@@ -279,13 +253,19 @@ def _cut(name: str) -> Column | None:
         if first > last or last - first > 3:
             continue
         start, end = words[first].start(), words[last].end()
-        if _attributes_of(name[start:end]) and (best is None or end - start > best[1] - best[0]):
+        if attributes_of(name[start:end]) and (best is None or end - start > best[1] - best[0]):
             best = start, end
     return Column(name[: best[0]], name[best[0] : best[1]], name[best[1] :]) if best else None
 
 
-def _attributes_of(group: str) -> tuple[str, ...]:
-    """Return the attributes of a group's name; two for one that crosses them."""
+def attributes_of(group: str) -> tuple[str, ...]:
+    """Return the attributes of a group's name; two for one that crosses them.
+
+    Examples
+    --------
+    >>> attributes_of("white"), attributes_of("white_male"), attributes_of("ward")
+    (('race',), ('race', 'sex'), ())
+    """
     words = plain(group).replace(" ", "_")
     if words in _OF_WORD:
         return (_OF_WORD[words],)
@@ -298,12 +278,28 @@ def _attributes_of(group: str) -> tuple[str, ...]:
     return parts if whole and all(parts) and parts[0] != parts[1] else ()
 
 
+def baseline_variants(groups: Collection[str]) -> dict[str, str]:
+    """Return the variant of the baseline that each of these groups names next to people's groups.
+
+    Examples
+    --------
+    >>> baseline_variants(["baseline", "white", "black"]), baseline_variants(["baseline", "car"])
+    ({'baseline': 'original'}, {})
+    """
+    if sum(any(attributes_of(group)) for group in groups) < 2:
+        return {}
+    names = {group: plain(group) for group in groups if attributes_of(group) == ("",)}
+    first = next((name for name in (ORIGINAL, BASELINE) if name in names.values()), "")
+    found = {group: ORIGINAL if name == first else NEUTRALIZED for group, name in names.items()}
+    return found if len(set(found.values())) == len(found) else {}
+
+
 def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
     """Return the columns of the largest grid of two parts: models and unknown groups."""
     best: tuple[list[str], list[str], str] | None = None
     there = set(names)
     for name in names:
-        for sign in re.finditer(_SIGN, name):
+        for sign in re.finditer(SIGN, name):
             left, mark, right = name[: sign.start()], sign[0], name[sign.end() :]
             if not (left and right):
                 continue
@@ -318,7 +314,7 @@ def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
     if best is None:
         return []
     lefts, rights, mark = best
-    by_left, by_right = (sum(map(bool, map(_MODELS.search, of))) for of in (lefts, rights))
+    by_left, by_right = (sum(map(bool, map(MODELS.search, of))) for of in (lefts, rights))
     if by_left * len(rights) == by_right * len(lefts):
         first = f"{lefts[0]}{mark}{rights[0]}"
         message = f"the columns {first_of([first, f'{lefts[1]}{mark}{rights[1]}'])} and others vary"
@@ -328,115 +324,3 @@ def _unknown_groups(names: Sequence[str], source: str) -> list[Column]:
     if by_left * len(rights) > by_right * len(lefts):
         return [Column(left + mark, right, "") for left in lefts for right in rights]
     return [Column("", left, mark + right) for left in lefts for right in rights]
-
-
-def describe_columns(columns: Sequence[Column], others: Sequence[str], source: str) -> Grid:
-    """Return the options that describe these columns, and none of the others.
-
-    Raises
-    ------
-    InputError
-        If the names vary both before and after the group.
-
-    Examples
-    --------
-    >>> columns = [Column("answer_", "male", ""), Column("answer_", "female", "")]
-    >>> describe_columns(columns, ["answer_date"], "a.csv").options
-    ('answer_{group:male|female}',)
-    """
-    frames = list(dict.fromkeys(column.frame for column in columns))
-    groups = list(dict.fromkeys(column.group for column in columns))
-    before, after, names = _frame(frames, source)
-    attributes = {group: _attributes_of(group) for group in groups}
-    if {ORIGINAL, NEUTRALIZED} <= set(groups):
-        attributes |= dict.fromkeys((ORIGINAL, NEUTRALIZED), (BASELINE,))
-    kinds = list(dict.fromkeys(kind for kind in attributes.values() if any(kind)))
-    several = [kind for kind in kinds if sum(kind == own for own in attributes.values()) > 1]
-    if len(kinds) > 1 and len(several) == len(kinds) and all(len(kind) == 1 for kind in kinds):
-        options = tuple(_listed(kind[0], attributes, before, after) for kind in kinds)
-        own = [c for c in columns if any(attributes[c.group])]
-        return Grid(own, options, "", (), "model" in names)
-    options = (_template(before, after, names, columns, others),)
-    crossed = kinds[0] if len(kinds) == 1 and len(kinds[0]) == 2 else ()
-    attribute = "_".join(kinds[0]) if len(kinds) == 1 else "group"
-    return Grid(list(columns), options, attribute, crossed, "model" in names)
-
-
-def _listed(kind: str, attributes: Mapping[str, tuple[str, ...]], before: str, after: str) -> str:
-    """Return the option for the groups of one attribute: ``sex:male={model}_male,…``."""
-    own = [group for group, of in attributes.items() if of == (kind,)]
-    return f"{kind}:" + ",".join(f"{group}={before}{group}{after}" for group in own)
-
-
-def _frame(frames: Sequence[tuple[str, str]], source: str) -> tuple[str, str, dict[str, list[str]]]:
-    """Return the templates of the text before and after a group, and the names in them."""
-    befores, afters = (list(dict.fromkeys(side)) for side in zip(*frames, strict=True))
-    if len(befores) > 1 and len(afters) > 1:
-        message = f"the columns vary before and after the group: {first_of(befores)} and "
-        message += first_of(afters)
-        remedy = 'give a template such as --wide "{model}_{group}_answer"'
-        raise input_error(source, message, remedy)
-    sides: list[str] = []
-    names: dict[str, list[str]] = {}
-    for side in (befores, afters):
-        one_model = len(frames) == 1 and len(side[0]) > 1 and _MODELS.search(side[0])
-        if len(side) > 1 and not all(re.search(r"[^\W_]", text) for text in side):
-            named = first_of([f"{one}{{group}}{other}" for one, other in frames])
-            message = f"the columns {named} differ by words that one of them lacks"
-            raise input_error(source, message, "name the model or the prompt in each of them")
-        if len(side) > 1 or (one_model and not names):
-            template, names = _answer_sets(side)
-            sides.append(template)
-        else:
-            sides.append(side[0])
-    return sides[0], sides[1], names
-
-
-def _answer_sets(texts: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
-    """Return the template of the names of models, prompts or both, and these names."""
-    lead, sets, end = _parted(texts)
-    cut = [_PROMPTED.fullmatch(one) for one in sets]
-    if len({one and one["mark"] for one in cut}) > 1 or None in cut:
-        return f"{lead}{{model}}{end}", {"model": sets}
-    names = {
-        part: list(dict.fromkeys(one[part] for one in cut if one and one[part]))
-        for part in ("model", "strategy")
-    }
-    names = {part: of for part, of in names.items() if of}
-    mark = (cut[0] and cut[0]["mark"]) or ""
-    return lead + mark.join(f"{{{part}}}" for part in names) + end, names
-
-
-def _parted(texts: Sequence[str]) -> tuple[str, list[str], str]:
-    """Return what texts begin and end with in common, up to a sign, and the rest of each."""
-    signs = [re.match(r"[\W_]*", texts[0])[0], re.search(r"[\W_]*$", texts[0])[0]]  # type: ignore[index]
-    lead = signs[0] if all(text.startswith(signs[0]) for text in texts) else ""
-    end = signs[1] if all(text.endswith(signs[1]) for text in texts) else ""
-    return lead, [text[len(lead) : len(text) - len(end)] for text in texts], end
-
-
-def _template(
-    before: str,
-    after: str,
-    names: Mapping[str, Sequence[str]],
-    columns: Sequence[Column],
-    others: Iterable[str],
-) -> str:
-    """Return the shortest template that no other column fits, and that cuts names as these are."""
-    others = list(others)
-    of = {**names, "group": list(dict.fromkeys(column.group for column in columns))}
-    text = f"{before}{{group}}{after}"
-    # Words for prompts are always listed: without them, it is open where a model's name ends.
-    for limited in (("strategy",), ("strategy", "group"), ("strategy", "group", "model")):
-        pattern, template = re.escape(text), text
-        for name, values in of.items():
-            fits = ".+?" if name == "group" else ".+"
-            if name in limited:
-                template = template.replace(f"{{{name}}}", f"{{{name}:{'|'.join(values)}}}")
-                fits = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
-            pattern = pattern.replace(re.escape(f"{{{name}}}"), f"(?P<{name}>{fits})")
-        cuts = [(re.fullmatch(pattern, column.name), column.group) for column in columns]
-        kept = all(cut is not None and cut["group"] == group for cut, group in cuts)
-        if kept and not any(re.fullmatch(pattern, other) for other in others):
-            break
-    return template

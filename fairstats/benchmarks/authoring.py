@@ -34,6 +34,7 @@ from fairstats.benchmarks.declaration import (
 from fairstats.benchmarks.loading import builtin_benchmarks
 from fairstats.benchmarks.refusals import (
     REFUSAL,
+    bare_letter,
     is_no_answer,
     is_odd_number,
     is_refusal,
@@ -116,11 +117,8 @@ def propose_benchmark(
     >>> '["young", "old"]' in files["b.toml"]
     True
     """
-    # A variant without a group cannot be crossed.
     crossed = crossed or {}
-    alone = answers["attribute"].isin([*crossed])
-    alone &= answers["group"].isin([ORIGINAL, NEUTRALIZED])
-    answers = answers.assign(attribute=answers["attribute"].mask(alone, BASELINE))
+    answers = answers.assign(answer=answers["answer"].map(bare_letter, na_action="ignore"))
     refuse(_problems(answers, source, cluster, crossed))
     kind = _proposed_kind(answers, source)
     if kind.name in ("level", "score") and (note := odd_numbers(answers["answer"].dropna())):
@@ -374,6 +372,12 @@ def _level(numbers: Sequence[float], about: str, note: str) -> _Kind:
     return _Kind("level", entries)
 
 
+# Numbers in other columns are facts, such as ages.
+_NUMBERED = re.compile(
+    r"(?i)(?:id|no|nr|number|code|patient|subject|cluster|family|hospital|site|ward|school)\W*$"
+)
+
+
 def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
     """Return the column with most values that several items share, if its values are names."""
     items = answers["item_id"].nunique()
@@ -383,6 +387,7 @@ def likely_cluster(answers: pd.DataFrame, columns: Iterable[str]) -> str | None:
         names = values[column].dropna().astype(str).unique()
         alone = len(values) == items and not values[column].isna().any()
         short = all(len(name) <= 60 and len(name.split()) < 3 for name in names)
+        short &= bool(_NUMBERED.search(str(column))) or not all(map(is_number, names))
         if alone and short and MOST_LEVELS < len(names) <= 0.7 * items:
             shared[str(column)] = len(names)
     return max(shared, key=lambda column: shared[column]) if shared else None

@@ -555,8 +555,9 @@ class Benchmark:
         if number is None:
             return None
         if self.kind.name == "score":
-            low, high = self.limits
-            return f"{number:.15g}" if low <= number <= high else None
+            stored, (low, high) = f"{number:.15g}", self.limits
+            # The limits that `benchmark init` proposes are stored answers.
+            return stored if low <= float(stored) <= high else None
         # A spreadsheet turns 3 into 3.0.
         return next((option for option in self.options if decimal_number(option) == number), None)
 

@@ -60,6 +60,21 @@ def is_refusal(text: str) -> bool:
     return _REFUSAL.fullmatch(text) is not None
 
 
+_LETTER = re.compile(r"\s*\(?([A-Za-z])[).]\s*")
+
+
+def bare_letter(text: str) -> str:
+    """Return the letter of an option in parentheses or before a point, and other texts unchanged.
+
+    Examples
+    --------
+    >>> bare_letter("(A)"), bare_letter("b."), bare_letter("A or B")
+    ('A', 'b', 'A or B')
+    """
+    letter = _LETTER.fullmatch(text)
+    return text if letter is None else letter[1]
+
+
 _COMMA = re.compile(r"\s*([+-]?[0-9]+),([0-9]+)\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
 
@@ -87,24 +102,25 @@ def may_group_thousands(text: str) -> bool:
     return _THOUSANDS.fullmatch(text) is not None
 
 
-# With a comma, a percent sign or a unit such as mg/kg.
+# With a comma, grouped digits, a percent sign or a unit such as mg/kg.
 _UNIT = r"%|[°µ]?[^\W\d_]{1,10}\.?(?:/[^\W\d_]{1,10})?"
-_ODD_NUMBER = re.compile(rf"\s*[-+−]?[0-9]+(?:[.,][0-9]+)?\s*(?:{_UNIT})?\s*")
+_DIGITS = r"(?:[0-9]{1,3}(?:[.,\s'’][0-9]{3})+|[0-9]+)"
+_ODD_NUMBER = re.compile(rf"\s*[-+−]?{_DIGITS}(?:[.,][0-9]+)?\s*(?:{_UNIT})?\s*")
 
 
 def is_odd_number(text: str) -> bool:
-    """Return whether a text is a number with a unit or a comma, which is not read.
+    """Return whether a text is a number in another form, which is not read.
 
     Examples
     --------
-    >>> is_odd_number("10 mg"), is_odd_number("12,5"), is_odd_number("12.5")
+    >>> is_odd_number("10 mg"), is_odd_number("1 000,5"), is_odd_number("12.5")
     (True, True, False)
     """
     return _ODD_NUMBER.fullmatch(text) is not None and not is_number(text)
 
 
 def odd_numbers(texts: Iterable[str]) -> str:
-    """Return a note on the texts that are a number with a unit or a comma; empty without any.
+    """Return a note on the texts that are a number in another form; empty without any.
 
     Examples
     --------
@@ -116,7 +132,8 @@ def odd_numbers(texts: Iterable[str]) -> str:
         return ""
     shown = first_of([repr(text) for text, _ in found.most_common()])
     return (
-        f"{found.total():,} of the missing answers hold a number with a unit or a comma "
-        f"({shown}): write plain numbers with a decimal point in the table, or translate each with "
+        f"{found.total():,} of the missing answers hold a number with a unit, a comma or "
+        f"grouped digits ({shown}): write plain numbers with a decimal point in the table, or "
+        "translate each with "
         f"{keyword('values', {'answer': {found.most_common(1)[0][0]: 'NUMBER'}})}"
     )

@@ -13,14 +13,14 @@ from fairstats._lib.problems import InputError, Problem, first_of, input_error
 from fairstats.benchmarks.answer_columns import (
     ATTRIBUTES,
     Column,
-    Grid,
     answer_columns,
-    describe_columns,
+    baseline_variants,
     is_short,
     plain,
     texts_of,
     unclear_columns,
 )
+from fairstats.benchmarks.answer_templates import Grid, describe_columns
 from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.benchmarks.refusals import is_no_answer
 
@@ -107,8 +107,8 @@ def recognise_layout(
     """
     table = table.set_axis([str(name) for name in table], axis=1)
     found = _layout(table, columns, wide, source)
-    group = (found.columns | {**columns}).get("group", "")
-    values = [f"group:{name}={NEUTRALIZED}" for name in _without_group(table, group)]
+    group = (found.columns | {**columns}).get("group", "group")
+    values = [f"group:{name}={variant}" for name, variant in _baseline(table, group).items()]
     return replace(found, values=tuple(values))
 
 
@@ -121,10 +121,12 @@ def _layout(
     given |= {n: n for n in ("item_id", "group", "model", *_NAMES) if n in table and n not in given}
     used = {part.strip() for path in given.values() for part in path.split("+")}
     free = [name for name in names if name not in used]
-    long = "group" in given or (not wide and bool(_group_columns(table, free)))
+    rows = not wide and bool(_group_columns(table, free))
+    answered = {"answer", "answer_raw"} & set(given) or _named(free, "answer")
+    long = "group" in given or (rows and bool(answered))
     keys = _named(free, "answer_key")
     could = [name for name in free if name not in keys]
-    columns_of = [] if long or wide else answer_columns(table, could, source)
+    columns_of = [] if long or wide else answer_columns(table, could, source, known=rows)
     if not (columns_of or wide):
         return _long(table, free, given, source)
     answers = [column.name for column in columns_of]
@@ -175,20 +177,21 @@ def _layout(
     )
 
 
-def _without_group(table: pd.DataFrame, path: str) -> list[str]:
-    """Return the crossed groups of versions without a group, such as none+none."""
+def _baseline(table: pd.DataFrame, path: str) -> dict[str, str]:
+    """Return the variant of the baseline that groups mean, such as the crossed none+none."""
     names = [part.strip() for part in path.split("+")]
-    if len(names) != 2 or not set(names) <= set(table):
-        return []
+    if not set(names) <= set(table):
+        return {}
     texts = table[names].dropna().astype(str).drop_duplicates()
+    if len(names) == 1:
+        found = baseline_variants(texts[names[0]].tolist())
+        return {group: variant for group, variant in found.items() if group != variant}
     without = texts.map(lambda text: is_no_answer(text.strip()) or plain(text) in _NO_GROUPS)
     both = without.all(axis=1)
     # With black+none, none is a group as any other.
-    return (
-        ["+".join(row) for row in texts[both].to_numpy()]
-        if both.eq(without.any(axis=1)).all()
-        else []
-    )
+    if len(names) > 2 or not both.eq(without.any(axis=1)).all():
+        return {}
+    return {"+".join(row): NEUTRALIZED for row in texts[both].to_numpy()}
 
 
 def _contents(
@@ -201,7 +204,7 @@ def _contents(
         if len(texts) < 2:
             return "the same in every row" if texts else "empty"
         if texts <= set(options):
-            return "answers' options, but no group in its name"
+            return "answers' options, but not named as the answers are"
         return counted(len(texts), "value") if is_short(table[name]) else "texts"
 
     return {name: content(name) for name in names}

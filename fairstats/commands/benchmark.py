@@ -93,7 +93,11 @@ def init(
             stem = paths[0].stem if out is None else out.stem
             benchmark = re.sub(r"[\W_]+", "-", stem).strip("-").lower() or "benchmark"
         answers = complete_answers(
-            table, benchmark=benchmark, attribute=attribute, source=str(paths[0])
+            table,
+            benchmark=benchmark,
+            attribute=attribute,
+            source=str(paths[0]),
+            crossed=bool(crossed),
         )
     else:
         answers = read_answers(paths)

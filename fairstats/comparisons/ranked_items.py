@@ -105,15 +105,15 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     # One answer set at a time: numbers of all rows would fill the memory.
     sets = {unit: grid.of_unit(unit) for unit in sorted(reasons)}
     asked = {unit: _asked(sets[unit], declared) for unit in ranked}
-    models = np.zeros(len(grid.item_names), dtype=np.int32)
-    times = np.zeros((len(models), len(declared)), dtype=np.int32)
+    asked_of = np.zeros(len(grid.item_names), dtype=np.int32)
+    times = np.zeros((len(asked_of), len(declared)), dtype=np.int32)
     for unit, table in asked.items():
-        models[sets[unit].item] += 1
+        asked_of[sets[unit].item] += 1
         times[sets[unit].item] += table.any(axis=2)
     any_asked = times > 0
     if len(ranked) >= SEVERAL_MODELS:
         # What only one was asked, it could have made up; a listed item it has not.
-        alone = (models == 1) & pd.Index(grid.item_names).isin(benchmark.items)
+        alone = (asked_of == 1) & pd.Index(grid.item_names).isin(benchmark.items)
         any_asked &= (times > 1) | alone[:, None]
     there = np.asarray(any_asked.any(axis=0))
     if not there.any():

@@ -21,7 +21,7 @@ from fairstats._lib.paths import AnyPath
 from fairstats._lib.problems import Problem, keyword, refuse
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.untrusted_files import SPLIT, read_once
-from fairstats._lib.untrusted_tables import csv_header, load_csv, repeated_columns
+from fairstats._lib.untrusted_tables import csv_header, encoding_of, load_csv, repeated_columns
 
 Rounding: TypeAlias = Literal[
     "half_up", "half_even", "half_either", "truncated", "truncated_either"
@@ -308,8 +308,8 @@ def _loaded(table: AnyPath | pd.DataFrame) -> tuple[str, pd.DataFrame]:
     else:
         file = read_once(table, MAX_FILE_BYTES)
         # Spreadsheets begin UTF-8 files with a byte order mark.
-        name, frame = str(file), load_csv(file, encoding="utf-8-sig")
-        problems = repeated_columns(csv_header(file, "utf-8-sig", ","), name)
+        name, frame = str(file), load_csv(file)
+        problems = repeated_columns(csv_header(file, encoding_of(file), ","), name)
     if not problems and frame.empty:
         problems = [Problem(name, "has no rows", "write one row per pair of groups")]
     if len(frame) > MAX_ROWS:

@@ -347,9 +347,10 @@ def test_an_empty_csv_cell_is_a_null_and_na_is_a_name(tmp_path):
     assert back["answer"].isna().tolist() == [False, False, True]
 
 
-def test_csv_file_saved_by_excel_is_read(tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_csv_file_saved_by_excel_is_read(encoding, tmp_path):
     path = tmp_path / "a.csv"
-    path.write_bytes(b"\xef\xbb\xbf" + rows({}).to_csv(index=False).replace("\n", "\r\n").encode())
+    path.write_bytes(rows({}).to_csv(index=False).replace("\n", "\r\n").encode(encoding))
     assert read_answers(path)["benchmark"].tolist() == ["demo"]
 
 
@@ -402,7 +403,8 @@ def test_nested_values_are_problems(column, value, tmp_path):
         ("a.parquet", b"\x00garbage" * 99, "not a parquet file"),
         ("a.parquet", pickle.dumps({"a": [1, 2]}), "not a parquet file"),
         ("a.parquet", b"PAR1" + b"\xff" * 64 + b"PAR1", "not a parquet file"),
-        ("a.csv", b"\xff\xfea\x00b\x00", "is not UTF-8"),
+        ("a.csv", b"model\n\xe9", "is not UTF-8"),
+        ("a.csv", b"\xff\xfea\x00b", "is not UTF-8"),
         ("a.csv", b"\n\n", "not a CSV file"),
         ("a.csv", b'model,group\n"open', "not a CSV file"),
         ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "more cells than the first row"),

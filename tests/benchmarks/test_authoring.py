@@ -186,6 +186,21 @@ def test_scores_far_from_all_others_are_pointed_out(typed, is_far, tmp_path):
     assert (f"{typed} is far from the other scores, 40 to 69." in toml.read_text()) is is_far
 
 
+def test_limits_contain_scores_with_more_digits_than_are_stored(tmp_path):
+    path, toml = tmp_path / "a.csv", tmp_path / "m.toml"
+    scores = ["0.9941788612800804", "0.00562605067939288", "0.5", "0.7"]
+    pd.DataFrame({"item_id": ["i1", "i2"], "a": scores[:2], "b": scores[2:]}).to_csv(path)
+    done = run("benchmark", "init", path, "--wide", "a=a,b=b", "--out", toml)
+    assert done.exit_code == 0, done.output
+    done = run(
+        *("import", "table", path, "--benchmark", toml, "--wide", "a=a,b=b", "--model", "M"),
+        *("--out", tmp_path / "out"),
+    )
+    assert done.exit_code == 0, done.output
+    done = run("validate", tmp_path / "out", "--benchmark", toml)
+    assert done.exit_code == 0, done.output
+
+
 def test_groups_that_look_alike_are_refused_with_the_option_that_makes_them_one(tmp_path):
     """The problem was that of a label, which nobody had written yet."""
     path = tmp_path / "a.csv"
@@ -492,10 +507,15 @@ def test_proposed_options_fit_the_answers(header, cells, declared, tmp_path):
         ([f"the text {n // 2}" for n in range(30)], ["shared"], None),
         ([None, *(f"p{n // 2}" for n in range(29))], ["shared"], None),
         ([f"p{n // 2}" for n in range(30)], [], None),
+        # A number is a fact, such as an age, unless its column names what is numbered.
+        ([20 + n // 2 for n in range(30)], ["shared"], None),
+        ([str(20 + n // 2) for n in range(30)], ["shared"], None),
+        ([20 + n // 2 for n in range(30)], ["Patient No."], "Patient No."),
+        ([20 + n // 2 for n in range(30)], ["subject_id"], "subject_id"),
     ],
 )
 def test_likely_cluster_is_a_name_that_several_items_share(values, columns, found):
-    frame = pd.DataFrame({"item_id": range(30), "shared": values})
+    frame = pd.DataFrame({"item_id": range(30), **dict.fromkeys(["shared", *columns], values)})
     assert likely_cluster(pd.concat([frame, frame]), columns) == found
 
 

@@ -96,8 +96,8 @@ def table_of(columns, rows=12):
         (
             "id:id, original, neutralized, male, female",
             {"item_id": "id"},
-            ("baseline:original=original,neutralized=neutralized", "sex:male=male,female=female"),
-            "",
+            ("{group}",),
+            "sex",
         ),
         (
             "id:id, gpt_emma, gpt_aisha, claude_emma, claude_aisha",
@@ -202,6 +202,65 @@ def test_all_groups_of_all_models_are_taken_whatever_their_words(models, groups,
     assert layout.left_out == texts | {"department": "2 values"}
 
 
+def test_facts_next_to_columns_of_groups_are_no_groups():
+    names = ["gpt_white", "gpt_black", "o3_white", "o3_black"]
+    table = table_of(["id:id", *names]).assign(age=range(20, 32), sex=["male", "female"] * 6)
+    layout = recognise_layout(table, columns={})
+    assert (layout.columns, layout.wide) == ({"item_id": "id"}, ("{model}_{group}",))
+    assert list(layout.left_out) == ["age", "sex"]
+
+
+def test_columns_of_models_and_texts_next_to_groups_are_no_groups():
+    names = ["id:id", *(f"{model}_{what}" for model in ("gpt", "o3") for what in ("pick", "dose"))]
+    table = table_of(names).assign(race=["white", "black"] * 6)
+    with pytest.raises(fairstats.InputError, match="no column is recognised as the answer"):
+        recognise_layout(table, columns={})
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "jsonl"])
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_truth_values_are_proposed_and_imported_as_texts(layout, suffix, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = table_of(["id:id", "gpt_white", "gpt_black"]).replace({"yes": "True", "no": "False"})
+    table = table.astype(dict.fromkeys(["gpt_white", "gpt_black"], object))
+    table = table.replace({"True": True, "False": False})
+    if layout == "long":
+        table = table.melt("id", var_name="group", value_name="decision")
+    match suffix:
+        case "csv":
+            table.to_csv("a.csv", index=False)
+        case "xlsx":
+            table.to_excel("a.xlsx", index=False)
+        case "jsonl":
+            table.to_json("a.jsonl", orient="records", lines=True)
+    done = run("benchmark", "init", f"a.{suffix}")
+    assert done.exit_code == 0, done.output
+    assert load_benchmark(Path("a.toml")).options == ("True", "False")
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "24 answers, 0 refused, 0 unparsed" in done.stderr
+
+
+def test_letters_in_parentheses_are_the_options_of_their_keys(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = table_of(["id:id", "key:letter", "white:letter", "black:letter"])
+    table["white"], table["black"] = (
+        table["white"].shift(1, fill_value="E") + ")",
+        "(" + table["key"] + ")",
+    )
+    table.to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv")
+    assert done.exit_code == 0, done.output
+    assert "Recognised: item_id = id; answer_key = key;" in done.stderr
+    declared = load_benchmark(Path("a.toml"))
+    assert (declared.kind.name, declared.options) == ("choice", tuple("ABCDE"))
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "24 answers, 0 refused, 0 unparsed" in done.stderr
+
+
 def test_column_of_one_model_that_is_almost_all_replies_is_taken():
     table = sheet_of(MODELS, AGES)
     table["Delta 2 - old"] = [f"I would see patient number {n} again soon." for n in range(40)]
@@ -220,6 +279,67 @@ def test_columns_about_answers_are_no_groups():
     assert recognise_layout(table, columns={}).wide == (
         "{model:Atlas|Boreal} - {group:young|middle|old}",
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "wide"),
+    [
+        (["gpt_confidence_white", "gpt_confidence_black"], "{model:gpt|o3}_{group:white|black}"),
+        (["gpt_white_correct", "gpt_black_correct"], "{model}_{group:white|black}"),
+        (["confidence_white", "confidence_black"], "{model:gpt|o3}_{group:white|black}"),
+    ],
+)
+def test_columns_about_the_answers_of_known_groups_are_no_models(more, wide):
+    columns = ["id:id", "gpt_white", "gpt_black", "o3_white", "o3_black", *more]
+    layout = recognise_layout(table_of(columns), columns={})
+    assert layout.wide == (wide,)
+    assert set(layout.left_out) == set(more)
+
+
+def test_models_and_tables_of_such_words_only_are_kept():
+    names = ["text-davinci-003_white", "text-davinci-003_black", "gpt-4_white", "gpt-4_black"]
+    assert recognise_layout(table_of(["id:id", *names]), columns={}).wide == ("{model}_{group}",)
+    names = ["gpt_correct_white", "gpt_correct_black"]
+    assert recognise_layout(table_of(["id:id", *names]), columns={}).wide == ("{model}_{group}",)
+
+
+@pytest.mark.parametrize(
+    ("names", "wide", "models"),
+    [
+        (
+            ["gpt_race_white", "gpt_race_black", "gpt_sex_male", "gpt_sex_female"],
+            "{model}_{attribute}_{group}",
+            True,
+        ),
+        (
+            ["Race - white", "Race - black", "Sex - male", "Sex - female"],
+            "{attribute} - {group}",
+            False,
+        ),
+        (
+            ["race_native_american", "race_white"],
+            "{attribute}_{group:native_american|white}",
+            False,
+        ),
+    ],
+)
+def test_attributes_that_columns_name_are_no_models(names, wide, models):
+    layout = recognise_layout(table_of(["id:id", *names]), columns={})
+    assert (layout.wide, layout.attribute, layout.models) == ((wide,), "", models)
+
+
+def test_attributes_that_columns_name_are_proposed_and_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    groups = ("race_white", "race_black", "sex_male", "sex_female")
+    names = [f"{model}_{group}" for model in ("gpt", "llama") for group in groups]
+    table_of(["id:id", *names]).to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv")
+    assert done.exit_code == 0, done.output
+    assert "Read: 12 items, 2 models, 1 prompt, 4 groups; attribute race, sex" in done.stderr
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    done = run(*shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert "“llama”, “plain”: 48 answers, 0 refused, 0 unparsed" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -312,6 +432,67 @@ def test_version_without_a_patient_beside_crossed_groups_is_the_baseline(tmp_pat
         assert done.exit_code == 0, done.output
 
 
+BASELINES = [
+    ("original", "original", ("{model}_{group}",)),
+    ("neutralized", "neutralized", ("{model}_{group}",)),
+    ("Neutral", "neutralized", ("{model}_{group:white|black}", "neutralized={model}_Neutral")),
+    ("baseline", "original", ("{model}_{group:white|black}", "original={model}_baseline")),
+]
+
+
+@pytest.mark.parametrize(("name", "variant", "wide"), BASELINES)
+@pytest.mark.parametrize("layout", ["wide", "race", "group"])
+def test_original_next_to_groups_is_the_baseline(
+    layout, name, variant, wide, tmp_path, monkeypatch
+):
+    """It was the first group of race, so that white and black were not compared."""
+    monkeypatch.chdir(tmp_path)
+    groups = (name, "white", "black")
+    table = table_of(
+        ["id:id", *(f"{model}_{group}" for model in ("gpt", "o3") for group in groups)]
+    )
+    if layout != "wide":
+        table = table.melt("id", value_name="answer")
+        table[["model", layout]] = table.pop("variable").str.split("_", expand=True).to_numpy()
+    table.to_csv("a.csv", index=False)
+    done = run("benchmark", "init", "a.csv", "--attribute", "race")
+    assert done.exit_code == 0, done.output
+    declared = load_benchmark(Path("a.toml"))
+    assert {name: one.pairs for name, one in declared.attributes.items()} == {
+        "race": (("white", "black"),),
+        "baseline": (("original", "neutralized"),),
+    }
+    assert layout != "wide" or all(f"columns {one}" in done.stderr for one in wide)
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    for arguments in (shlex.split(command), ("validate", "answers/a", "--benchmark", "a.toml")):
+        done = run(*arguments)
+        assert done.exit_code == 0, done.output
+    answers = fairstats.read_answers(tmp_path / "answers" / "a")
+    assert set(answers.loc[answers["attribute"] == "baseline", "group"]) == {variant}
+    assert len(answers) == 6 * 12
+
+
+def test_original_next_to_groups_of_two_attributes_is_the_baseline():
+    names = ["id:id", *(f"gpt_{g}" for g in ("baseline", "white", "black", "male", "female"))]
+    assert recognise_layout(table_of(names), columns={}).wide == (
+        "baseline:original={model}_baseline",
+        "race:white={model}_white,black={model}_black",
+        "sex:male={model}_male,female={model}_female",
+    )
+
+
+def test_original_next_to_groups_of_no_people_is_a_group(tmp_path):
+    groups = ("original", "recency", "frequency")
+    table_of(["id:id", *(f"gpt4_{group}" for group in groups)]).to_csv(tmp_path / "a.csv")
+    done = run(
+        "benchmark", "init", tmp_path / "a.csv", "--map", "item_id=id", "--wide", "{model}_{group}",
+        *("--out", tmp_path / "a.toml"),
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    (attribute,) = load_benchmark(tmp_path / "a.toml").varied
+    assert attribute.pairs == (("original", "recency"), ("original", "frequency"))
+
+
 def test_group_named_none_that_is_crossed_is_a_group():
     table = long_table().replace({"race": {"black": "none"}})
     assert recognise_layout(table, columns={}).values == ()
@@ -358,6 +539,36 @@ def test_long_replies_are_replies_to_read():
         (
             table_of(["id:id", *(f"gpt_{g}{s}" for s in ("_cot", "") for g in ("male", "female"))]),
             "gpt_{group}_cot, gpt_{group} differ by words that one of them lacks; name the",
+        ),
+        (
+            table_of(["id:id", *(f"run{n}_{g}" for n in (1, 2) for g in ("male", "female"))]),
+            r"run1, run2 .* samples, not models; give --wide \"run\{sample\}_\{group\}\" .*"
+            r"or --wide \"\{model\}_\{group\}\"",
+        ),
+        (
+            table_of(
+                ["id:id", *(f"{g}_o3_temp{n}" for n in ("0", "0.7") for g in ("male", "female"))]
+            ),
+            r"o3_temp0, o3_temp0.7 .*--wide \"\{group\}_\{model\}_\{strategy:temp0\|temp0.7\}\"",
+        ),
+        (
+            table_of(["id:id", *(f"run{n} o3 {g}" for n in (1, 2) for g in ("male", "female"))]),
+            r"run1 o3, run2 o3 .*--wide \"run\{sample\} \{model\} \{group\}\"",
+        ),
+        (
+            table_of(["id:id", *(f"prompt {p} {g}" for p in "ab" for g in ("male", "female"))]),
+            r"prompt a, prompt b .*--wide \"\{strategy:prompt a\|prompt b\} \{group\}\"",
+        ),
+        (
+            table_of(
+                [
+                    "id:id",
+                    *(f"{m}_{g}" for m in ("o3", "o3_urgency") for g in ("male", "female")),
+                    *(f"{m}_{g}" for m in ("yi", "yi_urgency") for g in ("male", "female")),
+                ]
+            ),
+            r"o3_urgency_male, .* yi_urgency_female .*; give --wide \"\{model\}_\{group\}\" if .*"
+            r" or --wide \"\{model:o3\|yi\}_\{group:male\|female\}\" to leave them out",
         ),
         (
             table_of(["id:id", "x", "y"]),

@@ -108,6 +108,15 @@ def test_number_in_a_column_of_replies_is_read_as_its_text(scores, table):
     assert import_table(path, benchmark=scores)["answer_raw"].item() == "7.5"
 
 
+@pytest.mark.parametrize(
+    "cell", ["1 000", "1\u00a0000", "1.000,5", "1,000.5", "1'000", "1,234,567"]
+)
+def test_numbers_with_grouped_digits_are_counted_in_a_note(cell, scores, table):
+    rows = [ROW | {"answer": cell}, ROW | {"answer": "7", "group": "aisha"}]
+    with pytest.warns(Note, match=r"^1 of the missing answers hold .*grouped digits"):
+        import_table(table(rows), benchmark=scores)
+
+
 def test_numbers_with_a_unit_are_missing_and_counted(scores, table):
     cells = ["7", "10 mg", "7,5 mg", "7,5 mg", "n/a", "3 or 4"]
     path = table([ROW | {"item_id": f"i{n}", "answer": cell} for n, cell in enumerate(cells)])
@@ -244,7 +253,8 @@ def test_number_outside_the_limits_is_refused(cell, scores, table):
 
 def test_truth_value_needs_a_meaning(decisions, table):
     path = table([ROW | {"answer": True}])
-    with pytest.raises(InputError, match="is not text; write it as text, or use values"):
+    said = r"is not text; write it as text, or use values=\{'answer': \{'True': 'OURS'\}\}"
+    with pytest.raises(InputError, match=said):
         import_table(path, benchmark=decisions)
     assert answer_of(path, decisions, values={"answer": {"True": "yes"}}) == "yes"
 

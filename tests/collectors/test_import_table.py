@@ -4,6 +4,7 @@ incomplete."""
 from __future__ import annotations
 
 import json
+import warnings
 
 import pandas as pd
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fairstats._lib import records, untrusted_files
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Note, Problem
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
@@ -148,6 +149,22 @@ def test_unreadable_reply_does_not_affect_others(table, benchmark_file):
         *("C", "C", "C", None, "A", None, None, None)
     ]
     assert answers["answer_raw"].iloc[2] == "C. It is \ufffd"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_last_line_that_is_cut_off_is_named(encoding, tmp_path):
+    path = tmp_path / "a.csv"
+    text = "model,item_id,group,answer\nm,demo-01,white,A\nm,demo-01,black"
+    path.write_text(text, encoding=encoding)
+    with pytest.warns(
+        Note, match="the last line has 3 of 4 cells; check that the file is complete"
+    ):
+        answers = import_table(path, benchmark="demo")
+    assert answers["answer"].isna().tolist() == [False, True]
+    path.write_text(text + ",\n", encoding=encoding)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        import_table(path, benchmark="demo")
 
 
 BASE = {"model": "m", "item_id": "demo-01", "group": "white", "answer": "C", "sample": 0}

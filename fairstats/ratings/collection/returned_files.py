@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem, first_of, input_error, refuse
-from fairstats._lib.records import encoding_of, importable_files, json_value, separator_of
-from fairstats._lib.untrusted_tables import not_csv, repeated_columns
+from fairstats._lib.records import importable_files, json_value, separator_of
+from fairstats._lib.untrusted_files import read_once
+from fairstats._lib.untrusted_tables import encoding_of, not_csv, repeated_columns
 from fairstats.ratings.collection.assignment import HandedOut
 from fairstats.ratings.collection.forms import (
     EXPORT_VERSION,
@@ -289,7 +290,7 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
 def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """Return the header and the numbered rows; in many countries, spreadsheets write semicolons."""
     try:
-        with path.open(encoding=encoding_of(path), newline="") as file:
+        with path.open(encoding=encoding_of(read_once(path)), newline="") as file:
             lines = list(csv.reader(file, delimiter=separator_of(file), strict=True))
     except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
