@@ -91,7 +91,7 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     for this item. Models without a rank do not affect which items these are. Of four or more
     models, a pair that only one was asked does not count if others were asked the item, nor does
     an item that only one was asked and the benchmark does not list: it could have made them up, and
-    all others would lack them. If items have several
+    all others would lack them. They count if there are more than may lack. If items have several
     samples, ranks use the first ones, as many as all of these items have. Extra samples of selected
     items would give those items more weight.
     """
@@ -112,9 +112,12 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
         times[sets[unit].item] += table.any(axis=2)
     any_asked = times > 0
     if len(ranked) >= SEVERAL_MODELS:
-        # What only one was asked, it could have made up; a listed item it has not.
-        alone = (asked_of == 1) & pd.Index(grid.item_names).isin(benchmark.items)
-        any_asked &= (times > 1) | alone[:, None]
+        # What only one was asked, it could have made up; a listed item it has not. Too many such
+        # items, or a whole attribute, are rather what the others left out.
+        listed = pd.Index(grid.item_names).isin(benchmark.items)
+        made_up = (times == 1) & ~(listed & (asked_of == 1))[:, None]
+        few = made_up.sum(axis=0) <= (1 - benchmark.common_items) * any_asked.sum(axis=0)
+        any_asked &= ~(made_up & few)
     there = np.asarray(any_asked.any(axis=0))
     if not there.any():
         reasons |= dict.fromkeys(ranked, "no pair of groups has answers")

@@ -145,13 +145,19 @@ class Outcomes(Once):
 
     @cached_property
     def fewer_samples(self) -> npt.NDArray[np.bool_]:
-        """Return the pairs of attributes with fewer samples than another one of the answer set."""
-        most, found = {}, np.zeros(len(self), dtype=bool)
+        """Return the pairs of attributes with fewer samples than another one of the answer set.
+
+        The samples of an attribute are those that most of its items have.
+        """
+        usual, found = {}, np.zeros(len(self), dtype=bool)
         for name in self.groups.keys() & self.benchmark.varied_names:
-            most[name] = np.zeros(len(self.grid.units), dtype=np.int64)
-            np.maximum.at(most[name], self.groups[name].grid.unit, self.groups[name].samples)
-        for name, own in most.items():
-            fewer = (own > 0) & (own < np.maximum.reduce([*most.values()]))
+            own = self.groups[name]
+            least = np.arange(1, own.samples.max(initial=0) + 1)
+            items = (own.samples[:, None] >= least) * own.grid.many[:, None]
+            of_unit = sums_by_unit(own.grid.unit, items, len(self.grid.units))
+            usual[name] = (2 * of_unit > of_unit[:, :1]).sum(axis=1)
+        for name, number in usual.items():
+            fewer = (number > 0) & (number < np.maximum.reduce([*usual.values()]))
             found |= (self.attribute == name) & fewer[self.unit]
         return found
 

@@ -46,7 +46,8 @@ class Settings:
     unrecorded : tuple of str
         The columns that are filled in for some groups and empty for others.
     besides : mapping of str to str
-        How ``controls``, or ``neutralized`` versions, were answered differently from the groups.
+        How ``controls``, or ``neutralized`` versions, were answered differently from the groups, as
+        far as is recorded.
     values : mapping of str to tuple of str
         The different values of each column that has any, sorted. Of ``prompt_sha256`` these are the
         first prompt of each variant, after its name, if the prompts of all answers are known.
@@ -130,8 +131,10 @@ def settings_of(
         if name != PROMPT:
             mixed[(mixed == "") & apart] = MIXED[name]
             for part, both in _besides(own, benchmark):
-                for place in np.flatnonzero(_apart(both, name, benchmark, units)[0]).tolist():
-                    besides[place].setdefault(part, f"{_BESIDES[part]} and {MIXED[name]}")
+                differ, open_ = _apart(both, name, benchmark, units)
+                for place in np.flatnonzero(differ | open_).tolist():
+                    text = MIXED[name] if differ[place] else f"groups do not all state a {name}"
+                    besides[place].setdefault(part, f"{_BESIDES[part]} and {text}")
         for place in np.flatnonzero(blank).tolist():
             unrecorded[place].append(name)
     if PROMPT in there:

@@ -436,7 +436,8 @@ def _sample_table(pairs: Pairs) -> Columns:
 
 def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants."""
-    facts: dict[tuple[str, ...], tuple[str | None, str, str, tuple[str, ...]]] = {}
+    facts: dict[tuple[str, ...], tuple[str | None, str, tuple[str, ...]]] = {}
+    sampled: dict[tuple[str, ...], dict[str, str]] = {}
     others: dict[tuple[str, ...], Mapping[str, str]] = {}
     needed = {metric.name: metric.besides for metric in GROUPS_METRICS if metric.besides}
     snapshots = _snapshots(opened)
@@ -446,27 +447,12 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
         lacking, stated = _without_pairs(outcomes), stated_keys(outcomes.grid)
         slanted |= {benchmark.name} if benchmark.slanted else set()
         for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
-            samples = ""
-            if outcomes.samples[place] > 1:
-                uneven = outcomes.weighted[place]
-                weights = ", weighted to give all answers the same weight" * bool(uneven)
-                alone = "; items are the independent units" * (benchmark.cluster is None)
-                most = "up to " * bool(
-                    uneven or outcomes.fewer_samples[outcomes.unit == place].any()
-                )
-                samples = (
-                    f"{most}{outcomes.samples[place]} samples per item, every answer of one group "
-                    f"with every answer of the other{weights}{alone}"
-                )
-            if benchmark.cluster is not None:
-                shared = f"the independent units are {benchmark.words.clusters}"
-                shared += f" ({benchmark.cluster})"
-                samples = "; ".join(filter(None, [samples, shared]))
+            sampled[unit] = _samples_notes(outcomes, place)
             others[unit] = outcomes.grid.settings[place].besides
             pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
             selected = SELECTED * bool(outcomes.grid.selecting[place])
             voted = VOTED if votes_among([unit[3]]) else ""
-            facts[unit] = (snapshots.get(unit), samples, pooled, (selected, voted, stated[place]))
+            facts[unit] = (snapshots.get(unit), pooled, (selected, voted, stated[place]))
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
@@ -476,12 +462,40 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     is_pooled &= (missing[0] > 0) | (missing[1] > 0)
     units = zip(*(columns[name] for name in UNIT_COLUMNS), strict=True)
     for row, unit in enumerate(units):
-        columns["snapshot"][row], samples, pooled, of_set = facts[unit]
+        columns["snapshot"][row], pooled, of_set = facts[unit]
+        samples = sampled[unit].get(columns["attribute"][row], "")
         slant = SLANTED if judged_rows[row] and unit[0] in slanted else ""
         other = others[unit].get(needed.get(columns["metric"][row], ""), "")
         for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, other):
             if note:
                 add_note(columns, row, note)
+
+
+def _samples_notes(outcomes: Outcomes, place: int) -> dict[str, str]:
+    """Say for each attribute of an answer set how its samples, and its clusters, are counted."""
+    benchmark = outcomes.benchmark
+    shared = ""
+    if benchmark.cluster is not None:
+        shared = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
+    # The least and the largest number of an item.
+    found = {}
+    for name, own in outcomes.groups.items():
+        if len(samples := own.samples[own.grid.span(place)]):
+            found[name] = (int(samples.min()), int(samples.max()))
+    pooled = {attribute.name for attribute, _ in pooled_pairs(benchmark)}
+    if both := [found[name] for name in found.keys() & pooled]:
+        found[POOLED] = (min(least for least, _ in both), max(most for _, most in both))
+    notes = {}
+    for name, (least, most) in found.items():
+        uneven, note = least < most, ""
+        if most > 1:
+            note = (
+                f"{'up to ' * uneven}{most} samples per item, every answer of one group with every "
+                f"answer of the other{', weighted to give all answers the same weight' * uneven}"
+                f"{'; items are the independent units' * (not shared)}"
+            )
+        notes[name] = "; ".join(filter(None, [note, shared]))
+    return notes
 
 
 def _snapshots(opened: OpenAnswers) -> dict[tuple[str, ...], str]:

@@ -221,10 +221,10 @@ class _Variation:
         Favourable decisions count as one answer, and so do the others; so do levels and scores
         within the equivalence margin of the most frequent one.
     p_value : ndarray
-        Of the F test of equal means of all items, in an analysis of variance; the samples of a
-        variant count as one answer. Missing answers count as the lowest or highest that the set
-        gave, whichever is further from the item's others: those in which a random model contradicts
-        itself could be left out.
+        Of the F test of equal means of all items, in an analysis of variance without differences of
+        the groups' means; the samples of a variant count as one answer. Missing answers count as
+        the lowest or highest that the set gave, whichever is further from the item's others: those
+        in which a random model contradicts itself could be left out.
     missing : ndarray of int
         The number of missing answers.
     ends : ndarray of int, shape (answer sets, 2)
@@ -259,7 +259,7 @@ class _Variation:
         highest = np.where(counts > 0, values, -np.inf).argmax(axis=1)
         ends = np.stack([lowest, highest], axis=1)
         items, others = np.zeros((2, units), dtype=np.int64)
-        within, between, df_within, df_between, df_summed = np.zeros((5, units))
+        within, between, df_within, df_between, df_summed, largest = np.zeros((6, units))
         kinds = [counted_alike(grid, of_unit) for of_unit in counts]
         most, alike = np.array([most for most, _ in kinds]), np.array([one for _, one in kinds])
         for unit, many, given, missing in parts:
@@ -268,6 +268,12 @@ class _Variation:
             # The samples of a variant count as one answer, their mean: they depend on each other.
             samples, total = _with_missing(given, missing, values, ends[unit])
             means = total / np.maximum(samples, 1)
+            # A difference between groups is no variation within items.
+            each = (samples > 0) * many[:, None]
+            of_group = sums_by_unit(unit, each, units)
+            center = sums_by_unit(unit, means * each, units) / np.maximum(of_group, 1)
+            means = np.where(samples > 0, means - center[unit], 0.0)
+            df_within -= np.maximum((of_group > 0).sum(axis=1) - 1, 0)
             n = (samples > 0).sum(axis=1)
             there = n > 0
             unit, many, n = unit[there], many[there], n[there]
@@ -281,6 +287,9 @@ class _Variation:
             between -= added(many * total) ** 2 / np.maximum(added(many * n), 1)
             df_between = np.maximum(df_between, added(many) - 1)
             df_summed += np.maximum(added(many) - 1, 0)
+            largest += added(many * n)
+        largest *= np.ptp(values[ends], axis=1) ** 2
+        between[between <= 1e-12 * largest] = 0.0  # rounding errors
         with np.errstate(divide="ignore", invalid="ignore"):
             # The attributes share items, so their differences are not independent.
             ratio = (between / df_summed) / (within / df_within)

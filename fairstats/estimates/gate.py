@@ -209,7 +209,9 @@ def gate_lines(
     known = load_benchmarks(table["benchmark"].unique(), benchmarks)
     lines = [_line(row, known[row["benchmark"]]) for row in table.to_dict("records")]
     about = f"in brackets: {level(1 - table['ci_level'].iloc[0])} intervals"
-    about += ROOM * bool(table["has_room"].any()) + ", for every completion of the missing answers"
+    about += ROOM * bool(table["has_room"].any())
+    if table["highest"].notna().any():
+        about += ", for every completion of the missing answers"
     return [printable(line) for line in (*lines, about)]
 
 

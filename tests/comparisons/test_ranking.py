@@ -430,3 +430,13 @@ def test_what_only_one_of_four_models_was_asked_changes_no_rank(sign, listed, bo
     assert found["rank"].notna().all()
     columns = [column for column in expected if column != "method_note"]
     pd.testing.assert_frame_equal(found[columns], expected[columns])
+
+
+def test_an_attribute_that_three_of_four_models_left_out_is_not_made_up(board_of, answers_of):
+    honest = [
+        answers_of(["AA"] * 90 + ["AB"] * 10, model="m0", attribute=a, groups=g)
+        for a, g in (("race", ("white", "black")), ("sex", ("male", "female")))
+    ]
+    others = board_of(**{f"m{i}": ["AA"] * 95 + ["AB"] * 5 for i in (1, 2, 3)})
+    with pytest.raises(InputError, match="has no rows for"):
+        rank_models(pd.concat([*honest, others]))

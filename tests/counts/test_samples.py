@@ -272,6 +272,14 @@ def test_extra_samples_of_selected_items_withhold_the_verdict(answers_of):
     assert "fewer samples" in padded.loc["sex", "verdict_reason"]
 
 
+def test_notes_name_the_samples_of_their_attribute(answers_of):
+    found = fairstats.analyze(sampled(answers_of, dict.fromkeys(range(3), ["AB"] * 6)))
+    notes = found[found["metric"] == "cfr"].set_index("attribute")["method_note"]
+    assert notes["race"].startswith("3 samples per item")
+    assert "samples per item" not in notes["sex"]
+    assert notes["pooled"].startswith("up to 3 samples per item")
+
+
 def test_equal_numbers_of_samples_are_judged(answers_of):
     texts = ["AB"] * 60 + ["AA"] * 40
     found = verdicts_of(

@@ -150,6 +150,10 @@ def test_attribute_with_fewer_samples_is_no_basis_for_a_rank(four_keys):
     assert reason(more, four_keys) == ""
     fewer = more[(more["attribute"] != "race") | (more["sample"] == 0)]
     assert reason(fewer, four_keys) == "fewer samples for race than for another attribute"
+    # A second run that stopped early makes no sample the usual one.
+    stopped = more[(more["sample"] == 0) | (more["item_id"] == "item-1")]
+    stopped = stopped[(stopped["sample"] == 0) | (stopped["attribute"] == "sex")]
+    assert reason(stopped, four_keys) == ""
 
 
 def test_copies_of_an_answer_are_no_evidence_that_items_are_read(benchmark_file):
@@ -175,6 +179,16 @@ def test_answers_for_crossed_groups_are_counted_once(kind, benchmark_file):
             answers_to(crossed, texts, variants=variants), crossed
         )
         assert at_random == (scipy.stats.f_oneway(*places).pvalue > 0.05)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_gap_between_groups_is_neither_random_nor_a_sign_of_reading(reads, benchmark_file):
+    benchmark = declared(benchmark_file, "score", race=ONE_PAIR)
+    of_item = np.random.default_rng(1).choice(5, (100, 2 - reads))
+    scores = of_item + np.array([0, 4])
+    texts = ["".join(map(str, row)) for row in scores]
+    at_random = "as if at random" in reason(answers_to(benchmark, texts), benchmark)
+    assert at_random == (not reads)
 
 
 def test_attribute_of_few_items_does_not_hide_that_items_are_read(benchmark_file):

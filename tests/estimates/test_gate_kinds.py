@@ -197,9 +197,13 @@ def test_whole_attributes_have_one_check(declare):
     limits = Limits(largest={"demographic_parity": 0.05})
     table = checked(decision, answers_to(decision, texts), limits)
     assert table[["group_a", "result"]].values.tolist() == [[None, "pass"]]
-    line, _ = gate_lines(table, [decision])
+    line, about = gate_lines(table, [decision])
+    assert about == "in brackets: 90% intervals, for every completion of the missing answers"
     assert "race: demographic parity difference 1.5 points" in line
     missing = checked(decision, answers_to(decision, [*texts[:-1], "Y-"]), limits)
+    line, about = gate_lines(missing, [decision])
+    assert "without missing answers" in line
+    assert about == "in brackets: 90% intervals"
     assert missing["result"].tolist() == ["cannot tell"]
 
 
@@ -337,6 +341,8 @@ def test_controls_answered_in_another_way_are_no_pass(column, value, benchmark_f
     limits = Limits(largest={"beyond_control": 0.1})
     same = answers.assign(**{column: {"temperature": 0.0, "snapshot": "one-1"}[column]})
     assert results(checked(benchmark, same, limits)) == ["pass"]
+    stated = same.assign(**{column: same[column].where(same["attribute"] == "placebo", None)})
+    assert results(checked(benchmark, stated, limits)) == ["cannot tell"]
     own = same[column].mask(same["attribute"] == "placebo", value)
     table = checked(benchmark, same.assign(**{column: own}), limits)
     assert results(table) == ["cannot tell"]

@@ -373,6 +373,15 @@ def test_letters_on_a_line_before_what_a_base_model_adds_are_the_models(begins, 
     assert replies_of(honest[0].assign(answer_raw=replies), synthetic)["flag"] == "ok"
 
 
+def test_letters_of_a_list_of_options_are_not_the_models(honest, synthetic):
+    """Wrong letters are stored as A, with which each reply begins, if it is the key."""
+    replies = "A. No.\nB. No.\nC. No.\nD. No.\nThe answer is " + honest[0]["answer"]
+    table = honest[0].assign(answer_raw=replies)
+    assert replies_of(table, synthetic)["flag"] == "ok"
+    changed = table["answer"].mask(table["answer_key"] == "A", "A")
+    assert replies_of(table.assign(answer=changed), synthetic)["flag"] == "look"
+
+
 HEADINGS = "First, a summary" + " of the case" * 10 + ".\n\nPatient: A man.\n\nAnswer: "
 
 
