@@ -374,7 +374,8 @@ def _level(numbers: Sequence[float], about: str, note: str) -> _Kind:
 
 # Numbers in other columns are facts, such as ages.
 _NUMBERED = re.compile(
-    r"(?i)(?:id|no|nr|number|code|patient|subject|cluster|family|hospital|site|ward|school)\W*$"
+    r"(?i)(?:id|no|nr|number|code|patient|subject|cluster|family|hospital|clinic|practice"
+    r"|cent(?:er|re)|site|ward|unit|school|doctor|physician|stay|admission|encounter|visit|message|document)\W*$"
 )
 
 
