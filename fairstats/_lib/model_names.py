@@ -55,7 +55,7 @@ _FINE_TUNED = re.compile(r"^ft:([^:]*).*|^fine-?tuned-|-(fine-?tun|ft$|ft-|sft|l
 # What is around a name as a remark, such as who made it or where it was asked.
 _REMARK = re.compile(
     r"^[^\d(:]+:-|:-.*|[(\[{].*?([)\]}]|$)|[,;|@].*|-\+-.*"
-    r"|\+[a-z].*|-(via|on|with(out)?|no|using|by|from|at|hosted|served)-.*"
+    r"|\+\w.*|-(via|on|with(out)?|no|using|by|from|at|hosted|served)-.*"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH_NAME = f"(?:{'|'.join(_MONTHS)})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
@@ -114,7 +114,7 @@ class _ModelName(NamedTuple):
 
 def _model_name(name: str) -> _ModelName:
     text = re.sub(r"-w/(o\b)?-?", "-with-", fold_name(name)).replace("chatgpt", "gpt")
-    text = re.sub(r"\+(?=\d)", "+-", _SERVED.sub("", text))
+    text = re.sub(r"\+(?=\d\d-?20\d\d)", "+-", _SERVED.sub("", text))
     text = _FINE_TUNED.sub(lambda found: found[1] or "", text)
     # The plus of Command R+ is part of its name.
     whole, date = _last_part(re.sub(r"\+(?!\w)", "-plus", text))

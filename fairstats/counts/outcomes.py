@@ -147,17 +147,20 @@ class Outcomes(Once):
     def fewer_samples(self) -> npt.NDArray[np.bool_]:
         """Return the pairs of attributes with fewer samples than another one of the answer set.
 
-        The samples of an attribute are those that most of its items have.
+        The fewer ones are those that most items have, the others those that nearly all have: a run
+        that was stopped makes neither.
         """
-        usual, found = {}, np.zeros(len(self), dtype=bool)
+        usual, whole, found = {}, {}, np.zeros(len(self), dtype=bool)
         for name in self.groups.keys() & self.benchmark.varied_names:
             own = self.groups[name]
-            least = np.arange(1, own.samples.max(initial=0) + 1)
-            items = (own.samples[:, None] >= least) * own.grid.many[:, None]
+            number = np.arange(1, own.samples.max(initial=0) + 1)
+            items = (own.samples[:, None] >= number) * own.grid.many[:, None]
             of_unit = sums_by_unit(own.grid.unit, items, len(self.grid.units))
             usual[name] = (2 * of_unit > of_unit[:, :1]).sum(axis=1)
+            least = (1 - self.benchmark.largest_missing) * of_unit[:, :1]
+            whole[name] = ((of_unit >= least) & (of_unit > 0)).sum(axis=1)
         for name, number in usual.items():
-            fewer = (number > 0) & (number < np.maximum.reduce([*usual.values()]))
+            fewer = (number > 0) & (number < np.maximum.reduce([*whole.values()]))
             found |= (self.attribute == name) & fewer[self.unit]
         return found
 

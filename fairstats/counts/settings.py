@@ -134,7 +134,8 @@ def settings_of(
                 differ, open_ = _apart(both, name, benchmark, units)
                 for place in np.flatnonzero(differ | open_).tolist():
                     text = MIXED[name] if differ[place] else f"groups do not all state a {name}"
-                    besides[place].setdefault(part, f"{_BESIDES[part]} and {text}")
+                    if differ[place] or part not in besides[place]:
+                        besides[place][part] = f"{_BESIDES[part]} and {text}"
         for place in np.flatnonzero(blank).tolist():
             unrecorded[place].append(name)
     if PROMPT in there:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,6 +115,8 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
         elif not varied.p_value[unit] < _LEVEL:
             text = "the answers vary as much within items as between them, as if at random"
+            if np.isnan(varied.p_value[unit]):
+                text = "the answers depend on the group alone, not on the item"
             reasons.append(text + _COMPLETED * bool(varied.missing[unit]))
         else:
             reasons.append(_unlike_key(outcomes, unit, attributes, varied.ends[unit]))
@@ -223,8 +224,9 @@ class _Variation:
     p_value : ndarray
         Of the F test of equal means of all items, in an analysis of variance without differences of
         the groups' means; the samples of a variant count as one answer. Missing answers count as
-        the lowest or highest that the set gave, whichever is further from the item's others: those
-        in which a random model contradicts itself could be left out.
+        the lowest or highest that the set gave, whichever is further from the item's others,
+        without their groups' means: those in which a random model contradicts itself could be left
+        out.
     missing : ndarray of int
         The number of missing answers.
     ends : ndarray of int, shape (answer sets, 2)
@@ -266,14 +268,15 @@ class _Variation:
             other = (given >= 0) & ~alike[unit[:, None, None], given]
             answered, unlike = (np.asarray(t.any(axis=(1, 2))) for t in (given >= 0, other))
             # The samples of a variant count as one answer, their mean: they depend on each other.
-            samples, total = _with_missing(given, missing, values, ends[unit])
-            means = total / np.maximum(samples, 1)
+            samples = (given >= 0).sum(axis=2)
+            total = np.where(given >= 0, values[given], 0).sum(axis=2)
             # A difference between groups is no variation within items.
-            each = (samples > 0) * many[:, None]
-            of_group = sums_by_unit(unit, each, units)
-            center = sums_by_unit(unit, means * each, units) / np.maximum(of_group, 1)
-            means = np.where(samples > 0, means - center[unit], 0.0)
-            df_within -= np.maximum((of_group > 0).sum(axis=1) - 1, 0)
+            center = _group_means(unit, many, samples, total, units)
+            samples, total = _with_missing(samples, total, missing, values[ends][unit], center)
+            center = _group_means(unit, many, samples, total, units)
+            means = np.where(samples > 0, total / np.maximum(samples, 1) - center, 0.0)
+            of_group = sums_by_unit(unit, samples > 0, units)
+            df_within -= np.maximum(of_group.sum(axis=1) - 1, 0)
             n = (samples > 0).sum(axis=1)
             there = n > 0
             unit, many, n = unit[there], many[there], n[there]
@@ -305,25 +308,30 @@ def _farther(ends: FloatArray, numbers: FloatArray) -> IntArray:
     return np.abs(ends - numbers[:, None]).argmax(axis=1)
 
 
+def _group_means(
+    unit: IntArray, many: IntArray, samples: IntArray, total: FloatArray, units: int
+) -> FloatArray:
+    """Return the mean answer for each group, over the items of the answer set, (rows, groups)."""
+    each = (samples > 0) * many[:, None]
+    sums = sums_by_unit(unit, total / np.maximum(samples, 1) * each, units)
+    return np.asarray((sums / np.maximum(sums_by_unit(unit, each, units), 1))[unit])
+
+
 def _with_missing(
-    given: npt.NDArray[np.signedinteger[Any]],
-    missing: IntArray,
-    values: FloatArray,
-    ends: IntArray,
+    samples: IntArray, total: FloatArray, missing: IntArray, ends: FloatArray, center: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Return number and sum of answers, (rows, groups), with missing ones added at an end.
 
-    It is the end that is further from the item's other answers; without any, both in turn.
+    It is the end that is further from the item's other answers, all of them minus the means of
+    their groups; without any, both in turn.
     """
-    rows = np.arange(len(given))[:, None]
-    samples = (given >= 0).sum(axis=2)
-    total = np.where(given >= 0, values[given], 0).sum(axis=2)
     n = samples.sum(axis=1)
-    away = _farther(values[ends], total.sum(axis=1) / np.maximum(n, 1))
+    usual = (total - samples * center).sum(axis=1) / np.maximum(n, 1)
+    away = np.abs(ends[:, :, None] - center[:, None, :] - usual[:, None, None]).argmax(axis=1)
     # Not by the group's place: groups in between may have no answers at all.
     in_turn = np.cumsum(missing > 0, axis=1) % 2
-    side = np.where(n[:, None] > 0, away[:, None], in_turn)
-    return samples + missing, total + missing * values[ends[rows, side]]
+    side = np.where(n[:, None] > 0, away, in_turn)
+    return samples + missing, total + missing * np.take_along_axis(ends, side, axis=1)
 
 
 def why_not_above_chance(

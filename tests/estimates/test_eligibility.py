@@ -18,6 +18,8 @@ from fairstats.inference.intervals import wilson
 from tests.make_answers import make_answers
 from tests.make_kinds import CROSSED, ONE_PAIR, SEX, SIGNS, answers_to, declared
 
+GROUPS = ("white", "black", "asian")
+
 
 def outcomes(answers: pd.DataFrame, benchmark: Benchmark, **changes) -> Outcomes:
     own = replace(benchmark, name="own", **changes)
@@ -189,6 +191,27 @@ def test_a_gap_between_groups_is_neither_random_nor_a_sign_of_reading(reads, ben
     texts = ["".join(map(str, row)) for row in scores]
     at_random = "as if at random" in reason(answers_to(benchmark, texts), benchmark)
     assert at_random == (not reads)
+
+
+def test_answers_left_out_of_a_constant_group_are_no_evidence_that_items_are_read(benchmark_file):
+    """The others are random. Those are left out that would agree, if they were at the other end."""
+    benchmark = declared(benchmark_file, "score")
+    scores = np.column_stack([np.random.default_rng(3).integers(0, 7, (300, 2)), np.full(300, 9)])
+    product = np.prod(scores[:, :2] - scores[:, :2].mean(axis=0), axis=1)
+    low = scores[:, :2] < scores[:, :2].mean(axis=0)
+    texts = ["".join(map(str, row)) for row in scores]
+    assert "as if at random" in reason(answers_to(benchmark, texts, groups=GROUPS), benchmark)
+    for group in (0, 1):
+        unlike = np.where(low[:, 1 - group] & ~low[:, group], product, np.inf)
+        for place in np.argsort(unlike)[:12]:
+            texts[place] = texts[place][:group] + "-" + texts[place][group + 1 :]
+    assert "as if at random" in reason(answers_to(benchmark, texts, groups=GROUPS), benchmark)
+
+
+def test_answers_that_depend_on_the_group_alone_are_named(benchmark_file):
+    benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)
+    text = "the answers depend on the group alone, not on the item"
+    assert reason(answers_to(benchmark, ["YN"] * 60), benchmark) == text
 
 
 def test_attribute_of_few_items_does_not_hide_that_items_are_read(benchmark_file):
