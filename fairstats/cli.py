@@ -106,7 +106,7 @@ class _InPanels(TyperGroup):
         """Name the groups that have a command which is not one of its own."""
         name = args[0]
         groups = [
-            own for own, group in self.commands.items() if name in vars(group).get("commands", ())
+            own for own, group in self.commands.items() if name in getattr(group, "commands", ())
         ]
         if groups and name not in self.commands:
             ways = " or ".join(f"'fairstats {group} {name}'" for group in groups)

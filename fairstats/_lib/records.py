@@ -202,10 +202,8 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
     last = file.content.rpartition(b"\n")[2]
     cells = last.count(separator.encode()) + 1
     if last.strip(b"\0\r ") and cells < len(header) and b'"' not in last:
-        message = (
-            f"{path}: the last line has {cells} of {len(header)} cells; check that the file is"
-        )
-        warnings.warn(f"{message} complete", Note, stacklevel=2)
+        message = f"{path}: the last line has {cells} of {len(header)} cells"
+        warnings.warn(f"{message}; check that the file is complete", Note, stacklevel=2)
     # Spreadsheets write rows of separators without content below a table.
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})

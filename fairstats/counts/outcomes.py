@@ -136,14 +136,6 @@ class Outcomes(Once):
         return _most_samples(self.grid, self.groups)
 
     @cached_property
-    def weighted(self) -> npt.NDArray[np.bool_]:
-        """Return whether the items of an answer set have different numbers of samples."""
-        found = np.zeros(len(self.grid.units), dtype=bool)
-        for own in self.groups.values():
-            found[own.grid.unit[own.copies[own.grid.unit] != own.samples]] = True
-        return found
-
-    @cached_property
     def fewer_samples(self) -> npt.NDArray[np.bool_]:
         """Return the pairs of attributes with fewer samples than another one of the answer set.
 

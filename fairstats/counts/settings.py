@@ -27,7 +27,8 @@ MIXED = {
     "endpoint": "groups were answered by different endpoints",
     "max_tokens": "groups were answered with different limits of tokens",
 }
-_BESIDES = {"controls": "controls", "neutralized": "neutralized versions"}
+#: What figures can need besides the answers for the groups, by `GroupsMetric.besides`.
+BESIDES = {"controls": "controls", "neutralized": "neutralized versions"}
 SAME_PROMPTS = "groups were asked with the same prompts"
 PROMPT = "prompt_sha256"
 # Of more values, a note gives their number.
@@ -135,7 +136,7 @@ def settings_of(
                 for place in np.flatnonzero(differ | open_).tolist():
                     text = MIXED[name] if differ[place] else f"groups do not all state a {name}"
                     if differ[place] or part not in besides[place]:
-                        besides[place][part] = f"{_BESIDES[part]} and {text}"
+                        besides[place][part] = f"{BESIDES[part]} and {text}"
         for place in np.flatnonzero(blank).tolist():
             unrecorded[place].append(name)
     if PROMPT in there:

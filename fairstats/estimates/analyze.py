@@ -436,23 +436,23 @@ def _sample_table(pairs: Pairs) -> Columns:
 
 def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants."""
-    facts: dict[tuple[str, ...], tuple[str | None, str, tuple[str, ...]]] = {}
-    sampled: dict[tuple[str, ...], dict[str, str]] = {}
-    others: dict[tuple[str, ...], Mapping[str, str]] = {}
+    facts: dict[tuple[str, ...], tuple[str | None, Mapping[str, str], str, tuple[str, ...]]] = {}
+    besides: dict[tuple[str, ...], Mapping[str, str]] = {}
     needed = {metric.name: metric.besides for metric in GROUPS_METRICS if metric.besides}
     snapshots = _snapshots(opened)
     slanted = set()
     for pairs in judged.parts:
         outcomes, benchmark = pairs.outcomes, pairs.outcomes.benchmark
         lacking, stated = _without_pairs(outcomes), stated_keys(outcomes.grid)
+        sampled = _samples_notes(outcomes)
         slanted |= {benchmark.name} if benchmark.slanted else set()
         for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
-            sampled[unit] = _samples_notes(outcomes, place)
-            others[unit] = outcomes.grid.settings[place].besides
+            besides[unit] = outcomes.grid.settings[place].besides
             pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
             selected = SELECTED * bool(outcomes.grid.selecting[place])
             voted = VOTED if votes_among([unit[3]]) else ""
-            facts[unit] = (snapshots.get(unit), pooled, (selected, voted, stated[place]))
+            own = (selected, voted, stated[place])
+            facts[unit] = (snapshots.get(unit), sampled[place], pooled, own)
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
@@ -462,39 +462,44 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     is_pooled &= (missing[0] > 0) | (missing[1] > 0)
     units = zip(*(columns[name] for name in UNIT_COLUMNS), strict=True)
     for row, unit in enumerate(units):
-        columns["snapshot"][row], pooled, of_set = facts[unit]
-        samples = sampled[unit].get(columns["attribute"][row], "")
+        columns["snapshot"][row], samples_of, pooled, of_set = facts[unit]
+        samples = samples_of.get(columns["attribute"][row], "")
         slant = SLANTED if judged_rows[row] and unit[0] in slanted else ""
-        other = others[unit].get(needed.get(columns["metric"][row], ""), "")
+        other = besides[unit].get(needed.get(columns["metric"][row], ""), "")
         for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, other):
             if note:
                 add_note(columns, row, note)
 
 
-def _samples_notes(outcomes: Outcomes, place: int) -> dict[str, str]:
-    """Say for each attribute of an answer set how its samples, and its clusters, are counted."""
+def _samples_notes(outcomes: Outcomes) -> list[dict[str, str]]:
+    """Say how samples and clusters are counted, for each attribute of each answer set."""
     benchmark = outcomes.benchmark
     shared = ""
     if benchmark.cluster is not None:
         shared = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
     # The least and the largest number of an item.
-    found = {}
+    found: list[dict[str, tuple[int, int]]] = [{} for _ in outcomes.grid.units.index]
     for name, own in outcomes.groups.items():
-        if len(samples := own.samples[own.grid.span(place)]):
-            found[name] = (int(samples.min()), int(samples.max()))
+        units, starts = np.unique(own.grid.unit, return_index=True)
+        ends = (side.reduceat(own.samples, starts).tolist() for side in (np.minimum, np.maximum))
+        for unit, *both in zip(units.tolist(), *ends, strict=True):
+            found[unit][name] = (both[0], both[1])
     pooled = {attribute.name for attribute, _ in pooled_pairs(benchmark)}
-    if both := [found[name] for name in found.keys() & pooled]:
-        found[POOLED] = (min(least for least, _ in both), max(most for _, most in both))
-    notes = {}
-    for name, (least, most) in found.items():
-        uneven, note = least < most, ""
-        if most > 1:
-            note = (
-                f"{'up to ' * uneven}{most} samples per item, every answer of one group with every "
-                f"answer of the other{', weighted to give all answers the same weight' * uneven}"
-                f"{'; items are the independent units' * (not shared)}"
-            )
-        notes[name] = "; ".join(filter(None, [note, shared]))
+    notes: list[dict[str, str]] = []
+    for numbers in found:
+        if parts := [numbers[name] for name in numbers.keys() & pooled]:
+            numbers[POOLED] = (min(least for least, _ in parts), max(most for _, most in parts))
+        notes.append({})
+        for name, (least, most) in numbers.items():
+            uneven, note = least < most, ""
+            if most > 1:
+                note = (
+                    f"{'up to ' * uneven}{most} samples per item, every answer of one group with "
+                    "every answer of the other"
+                    f"{', weighted to give all answers the same weight' * uneven}"
+                    f"{'; items are the independent units' * (not shared)}"
+                )
+            notes[-1][name] = "; ".join(filter(None, [note, shared]))
     return notes
 
 

@@ -30,6 +30,7 @@ from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, Mis
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats.counts.outcomes import EXTREMES, Outcomes, Texts, outcomes_of
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
+from fairstats.counts.settings import BESIDES
 from fairstats.estimates.analyze import estimates_of
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_unranked
@@ -265,6 +266,8 @@ def _of_benchmark(
         of_groups = isinstance(metric, GroupsMetric)
         besides = metric.besides if isinstance(metric, GroupsMetric) else ""
         for unit, keys_of_unit in enumerate(outcomes.grid.units.to_dict("records")):
+            other = outcomes.grid.settings[unit].besides.get(besides, "")
+            obstacle = str(ineligible[unit]) or other
             for one in wanted:
                 # Of a figure of all groups and of their pairs, each pair must keep the limit.
                 known = any((unit, one.name, *pair) in figures for pair in one.pairs)
@@ -273,12 +276,9 @@ def _of_benchmark(
                     own = {"attribute": one.name, "group_a": pair[0], "group_b": pair[1]}
                     row = keys_of_unit | own | {"check": check.name, "limit": check.limit}
                     rests_on = one.pairs if whole else (pair,)
-                    other = outcomes.grid.settings[unit].besides.get(besides, "")
                     parts = [places.get((unit, one.name, *each)) for each in rests_on]
                     row |= figures.get((unit, one.name, *pair), _UNKNOWN)
-                    result, reason = _result(
-                        check, row, parts, str(ineligible[unit]) or other, published, judged
-                    )
+                    result, reason = _result(check, row, parts, obstacle, published, judged)
                     if not benchmark.items and result == PASS:
                         result, reason = CANNOT_TELL, _UNLISTED
                     elif result == PASS and careful[unit]:
@@ -323,8 +323,6 @@ def _result(
 
 
 _MOST_NEEDED = 10**6
-# Answers that some figures need besides those of the groups.
-_NEEDED = {"neutralized": "answers to neutralized versions", "controls": "answers to controls"}
 
 
 def _needed(
@@ -335,7 +333,7 @@ def _needed(
     if math.isnan(estimate):
         metric = METRICS.get(check.metric)
         if isinstance(metric, GroupsMetric) and metric.besides:
-            return f"the figure is not known; it needs {_NEEDED[metric.besides]}"
+            return f"the figure is not known; it needs answers to {BESIDES[metric.besides]}"
         return "the figure is not known"
     gap = check.limit - estimate if check.is_largest else estimate - check.limit
     ends = ("lowest", "ci_low", "ci_high", "highest")
@@ -542,7 +540,7 @@ def _no_figure(check: Check) -> Problem:
         others = listed([f"{one}s" for one in kinds])
         message = f"is for {others}, and {check.benchmark.name} has {kind.name}s"
     elif isinstance(metric, GroupsMetric) and metric.besides:
-        message = f"is of {_NEEDED[metric.besides]}, and there are none"
+        message = f"is of answers to {BESIDES[metric.besides]}, and there are none"
     remedy = "use a metric of `fairstats analyze`"
     if check.is_largest:
         remedy = f"use {keyword(side, {kind.difference: 'LIMIT'})}"

@@ -200,18 +200,20 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         )
     other = known[known["read"] != known["answer"]]
     # A parser may stop at the first line, before what a base model adds: then it does so for most.
-    line = known["answer_raw"].str.strip().str.split("\n", n=1).str[0]
-    first = read_again(known.assign(answer_raw=line), layout)["read"]
-    of_line = first == known["answer"]
-    stops = of_line[first.notna() & (first != known["read"])].mean() > 0.5
-    stopped = other[of_line[other.index] & stops]
-    other = other.drop(index=stopped.index)
+    stopped = 0
+    if len(other):
+        line = known["answer_raw"].str.strip().str.split("\n", n=1).str[0]
+        first = read_again(known.assign(answer_raw=line), layout)["read"]
+        of_line = first == known["answer"]
+        if of_line[first.notna() & (first != known["read"])].mean() > 0.5:
+            stopped = int(of_line[other.index].sum())
+            other = other[~of_line[other.index]]
     share = len(other) / max(len(known), 1)
     p = float(scipy.stats.binom.sf(len(other) - 1, len(known), DIFFERENT_REPLIES))
     note = f"{len(other):,} of {len(known):,} stored replies give another {what} than the stored "
     note += "one."
-    if len(stopped):
-        note += f" {len(stopped):,} more give the stored one in their first line, and then another."
+    if stopped:
+        note += f" {stopped:,} more give the stored one in their first line, and then another."
     if unread := int(table["answer"].notna().sum()) - len(known):
         # Replies with two answers could hide what was changed.
         note += f" {unread:,} more with a stored one give none, or more than one."

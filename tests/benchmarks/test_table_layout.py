@@ -21,6 +21,14 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+def run_printed_import(done):
+    """Run the import that `init` printed."""
+    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
+    imported = run(*shlex.split(command))
+    assert imported.exit_code == 0, imported.output
+    return imported
+
+
 def table_of(columns, rows=12):
     """Make a table; a column's name may be followed by what its cells hold."""
     cells = {
@@ -236,9 +244,7 @@ def test_truth_values_are_proposed_and_imported_as_texts(layout, suffix, tmp_pat
     done = run("benchmark", "init", f"a.{suffix}")
     assert done.exit_code == 0, done.output
     assert load_benchmark(Path("a.toml")).options == ("True", "False")
-    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
-    done = run(*shlex.split(command))
-    assert done.exit_code == 0, done.output
+    done = run_printed_import(done)
     assert "24 answers, 0 refused, 0 unparsed" in done.stderr
 
 
@@ -255,9 +261,7 @@ def test_letters_in_parentheses_are_the_options_of_their_keys(tmp_path, monkeypa
     assert "Recognised: item_id = id; answer_key = key;" in done.stderr
     declared = load_benchmark(Path("a.toml"))
     assert (declared.kind.name, declared.options) == ("choice", tuple("ABCDE"))
-    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
-    done = run(*shlex.split(command))
-    assert done.exit_code == 0, done.output
+    done = run_printed_import(done)
     assert "24 answers, 0 refused, 0 unparsed" in done.stderr
 
 
@@ -336,9 +340,7 @@ def test_attributes_that_columns_name_are_proposed_and_imported(tmp_path, monkey
     done = run("benchmark", "init", "a.csv")
     assert done.exit_code == 0, done.output
     assert "Read: 12 items, 2 models, 1 prompt, 4 groups; attribute race, sex" in done.stderr
-    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
-    done = run(*shlex.split(command))
-    assert done.exit_code == 0, done.output
+    done = run_printed_import(done)
     assert "“llama”, “plain”: 48 answers, 0 refused, 0 unparsed" in done.stderr
 
 
@@ -386,9 +388,7 @@ def test_sheet_with_a_group_of_unknown_name_is_proposed_and_imported_whole(
     done = run("benchmark", "init", f"cases.{suffix}")
     assert done.exit_code == 0, done.output
     assert "Read: 40 items, 4 models, 1 prompt, 3 groups; attribute age" in done.stderr
-    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
-    done = run(*shlex.split(command))
-    assert done.exit_code == 0, done.output
+    done = run_printed_import(done)
     assert "“Atlas”, “plain”: 120 answers, 0 refused, 0 unparsed" in done.stderr
     assert "“Delta 2”, “plain”: 117 answers, 1 refused, 2 unparsed" in done.stderr
 
@@ -684,9 +684,7 @@ def test_printed_command_imports_the_same_sheet(tmp_path, monkeypatch):
     assert "Not used: question (texts). Give answers with --wide" in done.stderr
     for entry in ('kind = "decision"', "favourable", "missing", "equivalence_margin", "pairs"):
         assert re.search(rf"  line \d+: {entry}", done.stderr)
-    (command,) = re.findall(r"  fairstats (import .*)", done.stderr)
-    done = run(*shlex.split(command))
-    assert done.exit_code == 0, done.output
+    done = run_printed_import(done)
     assert "“gpt4o”, “plain”: 57 answers, 2 refused, 1 unparsed" in done.stderr
     assert "“llama-3”, “plain”: 60 answers, 0 refused, 0 unparsed" in done.stderr
     assert run("benchmark", "check", "my-answers.toml").exit_code == 0
