@@ -268,8 +268,10 @@ def test_extra_samples_of_selected_items_withhold_the_verdict(answers_of):
     for attribute in ("race", "pooled"):
         assert pd.isna(padded.loc[attribute, "verdict"])
         assert "different numbers of samples" in padded.loc[attribute, "verdict_reason"]
-    # One sample of thirty could be chosen.
-    assert "fewer samples" in padded.loc["sex", "verdict_reason"]
+    # The one sample of sex could be the chosen one of three.
+    whole = verdicts_of(sampled(answers_of, dict.fromkeys(range(3), texts)))
+    assert whole.loc["race", "verdict"] == "disparity"
+    assert "fewer samples" in whole.loc["sex", "verdict_reason"]
 
 
 def test_notes_name_the_samples_of_their_attribute(answers_of):
