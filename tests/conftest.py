@@ -307,6 +307,7 @@ def local_spark() -> None:
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed")
-    # More partitions for a few rows only add tasks.
+    # More partitions for a few rows only add tasks, and more compilation does not pay off.
     few = sql.SparkSession.builder.config("spark.sql.shuffle.partitions", 1)
+    few.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     few.config("spark.ui.enabled", False).master("local[1]").getOrCreate()
