@@ -37,7 +37,7 @@ def make_groups(benchmark: Benchmark, *tables: Mapping[str, int], **options: Any
     many = [numbers[unit][place] for unit, place in zip(found.unit, places, strict=True)]
     joined = replace(found, many=np.array(many), item=np.zeros(0, dtype=np.int64))
     own = GroupAnswers.of(joined, race)
-    return Groups(own, np.zeros(len(tables), dtype=bool), **options)
+    return Groups(own, **options)
 
 
 def rows_of(metric: GroupsMetric, groups: Groups) -> list[dict[str, Any]]:

@@ -131,11 +131,6 @@ class Outcomes(Once):
         return np.isin(np.arange(len(self)), list(self.clusters))
 
     @cached_property
-    def samples(self) -> IntArray:
-        """Return the highest number of samples of an item, by answer set."""
-        return _most_samples(self.grid, self.groups)
-
-    @cached_property
     def fewer_samples(self) -> npt.NDArray[np.bool_]:
         """Return the pairs of attributes with fewer samples than another one of the answer set.
 
@@ -265,14 +260,14 @@ def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcome
     refuse(_mixed_problems(grid, groups))
     if not len(grid.item):
         groups = {name: own.joined() for name, own in groups.items()}
-    several = (_most_samples(grid, groups) > 1) | (grid.benchmark.cluster is not None)
-    everywhere = np.ones(len(several), dtype=bool)
+    everywhere = np.ones(len(grid.units), dtype=bool)
     empty, no_names = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
     parts = [(empty, *[no_names] * 3, np.zeros((0, len(PATTERNS)), dtype=np.int64), empty)]
     clusters, start = {}, 0
     for pair, rows, cells in item_patterns_of(grid, groups):
         pooled = pair[0] == POOLED
-        clustered = everywhere if pooled or len(rows.cluster) else several
+        alike = pooled or grid.benchmark.cluster is not None
+        clustered = everywhere if alike else groups[pair[0]].copies > 1
         # The answer sets that were asked, and their first rows.
         unit, first = np.unique(rows.unit, return_index=True)
         stops = np.append(first[1:], len(rows.unit))
@@ -320,13 +315,6 @@ def by_cluster(rows: Grid, span: slice, table: IntArray) -> tuple[IntArray, IntA
     found = np.zeros((len(first), *table.shape[1:]), dtype=table.dtype)
     np.add.at(found, place, table)
     return found, rows.many[span][first]
-
-
-def _most_samples(grid: Grid, groups: Mapping[str, GroupAnswers]) -> IntArray:
-    found = np.ones(len(grid.units), dtype=np.int64)
-    for own in groups.values():
-        np.maximum.at(found, own.grid.unit, own.samples)
-    return found
 
 
 def _mixed_problems(grid: Grid, groups: Mapping[str, GroupAnswers]) -> Iterator[Problem]:

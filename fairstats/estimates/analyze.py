@@ -379,14 +379,12 @@ def _named(metric: PairMetric, table: Columns, pairs: Pairs) -> dict[str, Any]:
 
 def _group_tables(pairs: Pairs, bounds: bool) -> Iterator[Columns]:
     """Yield the rows of each metric of a whole demographic attribute."""
-    several = pairs.outcomes.samples > 1
     own = pairs.outcomes.groups
     controls = tuple(own[c.name] for c in pairs.outcomes.benchmark.controls if c.name in own)
     for name, answers in own.items():
         if name == BASELINE or answers.attribute.control:
             continue
-        clustered = several | bool(len(answers.grid.cluster))
-        groups = Groups(answers, clustered, pairs.missing, pairs.alpha, controls)
+        groups = Groups(answers, pairs.missing, pairs.alpha, controls)
         for metric in _of_kind(GROUPS_METRICS, pairs.outcomes.benchmark):
             if not metric.applies(groups):
                 continue

@@ -93,16 +93,18 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[Floa
     """Return the design effects of every two groups, and `Pairs.repeated_units`."""
     found = np.ones((len(groups.units), len(groups.pairs)))
     independent = np.full(found.shape, np.inf)
-    several = np.flatnonzero(groups.several[groups.units])
-    if not len(several):
-        return found, independent
     answers, few = groups.answers, groups.alpha if groups.benchmark.few_units else None
+    several = groups.clustered
+    if answerable:
+        several = several | (answers.neutral_copies[groups.units] > 1)
+    if not several.any():
+        return found, independent
     grid, weights = answers.grid, answers.neutral[:, 0] * answers.neutral_weights
     for column, (a, b) in enumerate(groups.pairs):
         cells = answers.cells(a, b)
         if answerable:
             cells = cells * weights[:, None]
-        for place in several:
+        for place in np.flatnonzero(several):
             unit = groups.units[place]
             span, copies = grid.span(unit), int(answers.copies[unit])
             rows, table = grid.rows(span), cells[span]

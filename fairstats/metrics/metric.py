@@ -292,9 +292,6 @@ class Groups(Once):
     ----------
     answers : GroupAnswers
         The answers.
-    several : ndarray of bool
-        Whether the answers of each answer set are clustered: several samples of an item, of any
-        attribute, or a declared cluster.
     missing, alpha
         As in `Pairs`.
     controls : tuple of GroupAnswers
@@ -302,7 +299,6 @@ class Groups(Once):
     """
 
     answers: GroupAnswers
-    several: npt.NDArray[np.bool_]
     missing: CountingPolicy = "available"
     alpha: float = 0.05
     controls: tuple[GroupAnswers, ...] = ()
@@ -334,14 +330,15 @@ class Groups(Once):
         """Return the columns of the estimates table that name each answer set."""
         return unit_columns(self.answers.grid, self.units) | {"attribute": self.attribute.name}
 
-    @cached_property
+    @property
+    def several(self) -> npt.NDArray[np.bool_]:
+        """Return whether each of `units` has several samples of an item."""
+        return np.asarray(self.answers.copies[self.units] > 1)
+
+    @property
     def clustered(self) -> npt.NDArray[np.bool_]:
         """Return whether each of `units` has several samples of an item, or clusters of items."""
-        if len(self.answers.grid.cluster):
-            return np.ones(len(self.units), dtype=bool)
-        most = np.zeros(len(self.answers.grid.units), dtype=np.int64)
-        np.maximum.at(most, self.answers.grid.unit, self.answers.samples)
-        return most[self.units] > 1
+        return self.several | bool(len(self.answers.grid.cluster))
 
     def by_unit(self, table: IntArray) -> IntArray:
         """Add the rows of a table up, weighted by their items, one row per answer set."""
@@ -376,7 +373,7 @@ class Groups(Once):
         """Return why an answer set has no figure that needs independent rows; empty if it has."""
         if len(self.answers.grid.cluster):
             return "the rows of a cluster are not independent: "
-        return "several samples per item: " if self.several[unit] else ""
+        return "several samples per item: " if self.answers.copies[unit] > 1 else ""
 
     @property
     def items_asked(self) -> IntArray:

@@ -19,8 +19,8 @@ def _rows(groups: Groups) -> Columns:
     clusters = np.stack([answers.right.sum(axis=1), wrong.sum(axis=1)], axis=1)
     kept = groups.whole if groups.missing == "complete" else np.ones(len(grid.unit), dtype=bool)
     rows = []
-    for unit in groups.units:
-        if groups.several[unit] and not len(grid.cluster):
+    for unit, several in zip(groups.units, groups.several, strict=True):
+        if several and not len(grid.cluster):
             rows.append({"method_note": "several samples per item: not estimated"})
             continue
         span = grid.span(unit)

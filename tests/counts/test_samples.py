@@ -274,6 +274,22 @@ def test_extra_samples_of_selected_items_withhold_the_verdict(answers_of):
     assert "fewer samples" in whole.loc["sex", "verdict_reason"]
 
 
+def test_samples_of_the_baseline_leave_single_samples_of_an_attribute_alone(answers_of):
+    race = answers_of(["AB", "AA", "BB", "AB", "AA", "CA", "AA", "A-"] * 5)
+    more = [
+        answers_of(["AA"] * 40, groups=("original", "neutralized"), attribute="baseline", sample=n)
+        for n in range(3)
+    ]
+    alone, found = (fairstats.analyze(own) for own in (race, pd.concat([race, *more])))
+    columns = ["metric", "estimate", "ci_low", "ci_high", "ci_method", "p_value", "n"]
+    own, next_to = (
+        # EO is of the items that the neutralized version's answers show to be answerable.
+        of[(of["attribute"] == "race") & (of["metric"] != "eo")][columns]
+        for of in (alone, found)
+    )
+    pd.testing.assert_frame_equal(next_to.reset_index(drop=True), own.reset_index(drop=True))
+
+
 def test_notes_name_the_samples_of_their_attribute(answers_of):
     found = fairstats.analyze(sampled(answers_of, dict.fromkeys(range(3), ["AB"] * 6)))
     notes = found[found["metric"] == "cfr"].set_index("attribute")["method_note"]

@@ -103,7 +103,7 @@ def ranges_of(figures: list[dict[str, float]]) -> dict[str, tuple[float, float] 
 
 def race_bounds(outcomes: Outcomes) -> dict[str, Range]:
     """The bounds of the metrics of all groups, by metric."""
-    groups = Groups(outcomes.groups["race"], outcomes.samples > 1)
+    groups = Groups(outcomes.groups["race"])
     return {
         metric.name: metric.bounds(groups)
         for metric in GROUPS_METRICS

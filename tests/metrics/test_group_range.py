@@ -116,7 +116,7 @@ def test_design_effect_of_several_samples_widens_the_interval_and_is_named(demo,
     texts = ["AB/A"] * 40 + ["BA/A"] * 10 + ["AA/A"] * 150
     answers = pd.concat([answers_of(texts, sample=sample) for sample in range(2)])
     own = GroupAnswers.of(grid(answers)["demo"], demo.attributes["race"])
-    twice = Groups(own, np.array([True]))
+    twice = Groups(own)
     ((effect,),) = compare_groups(twice).effects
     assert effect == pytest.approx(4, rel=0.01)
     # Four pairs of answers for each item.

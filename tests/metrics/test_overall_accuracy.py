@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from fairstats.counts.grid import grid
+from fairstats.counts.patterns import GroupAnswers
 from fairstats.inference.intervals import wilson
+from fairstats.metrics.metric import Groups
 from fairstats.metrics.overall_accuracy import OVERALL_ACCURACY
 from tests.make_groups import make_groups, row_of, rows_of
 
@@ -32,10 +36,11 @@ def test_missing_answers_follow_the_policy(policy, expected, demo):
     assert row_of(OVERALL_ACCURACY, groups)["estimate"] == pytest.approx(expected)
 
 
-def test_answer_set_with_several_samples_has_no_estimate(demo):
-    groups = make_groups(demo, {"AB": 1}, {"AA": 1})
-    groups.several[1] = True
-    once, several = rows_of(OVERALL_ACCURACY, groups)
+def test_answer_set_with_several_samples_has_no_estimate(demo, answers_of):
+    twice = [answers_of(["AA"], model="two", sample=sample) for sample in range(2)]
+    answers = pd.concat([answers_of(["AB"], model="one"), *twice])
+    own = GroupAnswers.of(grid(answers)["demo"], demo.attributes["race"])
+    once, several = rows_of(OVERALL_ACCURACY, Groups(own))
     assert once["estimate"] == 0.5
     assert several["estimate"] is None
     assert several["method_note"] == "several samples per item: not estimated"
