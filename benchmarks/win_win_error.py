@@ -205,7 +205,7 @@ def _tests(old: IntArray, new: IntArray, order: Sequence[str]) -> Iterator[Row]:
             # The pair gets no verdict whatever its other tests give, and Holm's adjustment of
             # smaller p-values does not depend on how far above alpha its own is.
             unknown = {"ci_low": -1.0, "ci_high": 1.0, "lowest": -1.0, "highest": 1.0}
-            unknown["p_worst"] = p_value
+            unknown |= {"estimate": 0.0, "p_worst": p_value}
             for each in FIGURES:
                 yield {"metric": f"delta_{each}", "p_value": p_value, "may_win": False} | unknown
             return
@@ -214,6 +214,7 @@ def _tests(old: IntArray, new: IntArray, order: Sequence[str]) -> Iterator[Row]:
         yield {
             "metric": f"delta_{name}",
             "p_value": found.p_value,
+            "estimate": found.estimate,
             "may_win": True,
             "ci_low": found.ci_low,
             "ci_high": found.ci_high,

@@ -100,9 +100,12 @@ def judge_changes(
     untested = (p_values.isna() & directed).groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
     # Completed against a small change, the answers can show the opposite one with a smaller p.
-    judged["p_worst"] = judged[["p_pair", "p_worst"]].max(axis=1)
+    judged["p_change"] = judged[["p_value", "p_worst"]].max(axis=1)
+    p_worst = judged["p_change"].where(directed).groupby(keys).transform("max")
+    judged["p_worst"] = p_worst.mask(untested)
     family = judged["family"].to_numpy(dtype=object)
-    judged["p_adjusted"] = adjusted_within(family, judged["p_value"].to_numpy(), adjust)
+    for name, column in (("p_adjusted", "p_value"), ("p_change_adjusted", "p_change")):
+        judged[name] = adjusted_within(family, judged[column].to_numpy(), adjust)
     # The p-values of a pair are in each of its rows.
     pair = judged.groupby(keys, sort=False).ngroup().to_numpy()
     _, first = np.unique(pair, return_index=True)
@@ -134,17 +137,25 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     # An interval is only approximate, so the test has to agree.
     tested = judged["p_pair_adjusted"] <= alpha
     won, lost = (tested & all_of(side) for side in (worst > 0, best < 0))
+    # A figure that changes alone must survive too.
+    moved = directed & (judged["p_adjusted"] <= alpha)
+    rises = moved & (judged["estimate"].where(up, -judged["estimate"]) > 0)
+    falls = moved & ~rises
     worst, best = turned("lowest", "highest")
     survives = all_of(worst > 0).where(won, all_of(best < 0))
     survives &= judged["p_worst_adjusted"] <= alpha
-    better = judged["guessing_new"].where(won, judged["guessing_old"])
+    kept = (worst > 0).where(rises, best < 0) & (judged["p_change_adjusted"] <= alpha)
+    survives = survives.where(won | lost, all_of(~moved | kept))
+    guesses = pd.Series("", index=judged.index)
+    for wins, side in ((falls, "guessing_old"), (rises, "guessing_new")):
+        there = wins.groupby(keys).transform("any") & judged[side].ne("")
+        guesses = guesses.mask(there, judged[side])
     reason = judged["no_verdict"].mask(
-        judged["no_verdict"].eq("") & (won | lost) & ~survives,
+        judged["no_verdict"].eq("") & ~survives,
         "missing answers of either model could change the verdict",
     )
     reason = reason.mask(
-        reason.eq("") & (won | lost) & better.ne(""),
-        "the better model is no better than a guess: " + better,
+        reason.eq("") & guesses.ne(""), "the better model is no better than a guess: " + guesses
     )
     holds_0 = directed & (judged["ci_low"] <= 0) & (judged["ci_high"] >= 0)
     reason = reason.mask(
@@ -368,25 +379,21 @@ def bounds_rows(compared: Compared) -> list[Row]:
 def worst_p_values(
     table: pd.DataFrame, compared: Compared, n_resamples: int, rng: np.random.Generator | int
 ) -> pd.Series:
-    """Return the largest p-value of each pair's changes, with missing answers against them.
+    """Return the p-value of each change with missing answers completed against it.
 
     The truth is one of the completions. If a change is not significant under the least favourable
-    one, it may owe its significance to missing answers. NaN if no answer is missing, or if the
-    metrics of the pair's verdict do not change in one direction.
+    one, it may owe its significance to missing answers. NaN if no answer is missing, or if nothing
+    changes.
     """
     found = pd.Series(np.nan, index=table.index)
     directed = table[table["metric"].isin(BETTER)]
     for pair, rows in directed.groupby(list(PAIR), sort=False):
         turned = rows["estimate"] * rows["metric"].map(BETTER)
-        if not ((turned > 0).all() or (turned < 0).all()):
-            continue
-        wins = bool((turned > 0).all())
         sides, units = _whole(compared, cast(Pair, pair))
         if not any(lacking_pairs(side).any() for side in sides):
             continue
-        p_values = []
-        for name in rows["metric"]:
-            figure = compared.figures[name]
+        for row, change in turned[turned != 0].dropna().items():
+            figure, wins = compared.figures[str(rows.loc[row, "metric"])], change > 0
             completed = [
                 by_unit(completed_sums(side, figure, favourable=favourable), units)
                 for side, favourable in zip(sides, (wins, not wins), strict=True)
@@ -398,9 +405,7 @@ def worst_p_values(
                 rng=rng,
                 few_units=compared.benchmark.few_units,
             )
-            p_values.append(p[0])
-        of_pair = (table[list(PAIR)] == list(cast(Pair, pair))).all(axis=1)
-        found[of_pair] = max(p_values)
+            found[row] = p[0]
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.formatting import counted
+from fairstats._lib.formatting import counted, uncapital
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.comparisons.item_tallies import (
@@ -169,7 +169,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     common = np.asarray((samples > 0).all(axis=1))
     if common.sum() < benchmark.common_items * len(items) - 1e-9:
         lacking = pd.DataFrame(samples, columns=names[ranked])
-        raise InputError(_lacking(lacking, common, grid.units.iloc[ranked[0]], benchmark))
+        absent = {str(names[unit]): _never_asked(sets[unit], pairs) for unit in ranked}
+        raise InputError(_lacking(lacking, common, absent, grid.units.iloc[ranked[0]], benchmark))
     # With common_items = 0 there may be no common item.
     used = samples[common].min(axis=0) if common.any() else samples.max(axis=0)
     for unit, limit in zip(ranked, used, strict=True):
@@ -286,17 +287,31 @@ def _added_up(cells: IntArray, pairs: Sequence[_AskedPair]) -> IntArray:
     return cells if len(starts) == len(pairs) else np.add.reduceat(cells, starts, axis=1)
 
 
+def _never_asked(grid: Grid, pairs: Sequence[_AskedPair]) -> list[str]:
+    """Return the labels of the attributes that an answer set was not asked, in one text."""
+    asked = np.any(_asked(grid, pairs), axis=(0, 2))
+    labels = dict.fromkeys(
+        uncapital(pairs[place][1].label) for place in np.flatnonzero(~asked).tolist()
+    )
+    return [" and ".join(labels)] * bool(labels)
+
+
 def _lacking(
-    samples: pd.DataFrame, common: npt.NDArray[np.bool_], unit: pd.Series, benchmark: Benchmark
+    samples: pd.DataFrame,
+    common: npt.NDArray[np.bool_],
+    absent: Mapping[str, Sequence[str]],
+    unit: pd.Series,
+    benchmark: Benchmark,
 ) -> list[Problem]:
+    """Report each model that lacks items, and the attributes that are `absent` from its rows."""
     board = f"{benchmark.name} {unit['benchmark_version']}, {unit['strategy']}"
     lacking = (samples == 0).sum()
     return [
         Problem(
             "<answers>",
-            f"has no rows for {number:,} of the {len(samples):,} items of this board "
-            f"({board}); all models share {int(common.sum()):,} items, less than "
-            f"{benchmark.common_items:.0%}",
+            f"has no rows for {', so for '.join([*absent[str(model)], f'{number:,}'])} of the "
+            f"{len(samples):,} items of this board ({board}); all models share "
+            f"{int(common.sum()):,} items, less than {benchmark.common_items:.0%}",
             "collect the other items, remove the model, or lower `common_items` in the benchmark's "
             "[ranking]",
             column="model",

@@ -281,6 +281,26 @@ def test_model_that_guesses_does_not_win(answers):
     )
 
 
+def test_a_single_figure_does_not_improve_by_guessing(answers):
+    """One letter for all groups of an item: CFR improves, without a change of accuracy."""
+    old = answers(["AB"] * 30 + ["BA"] * 30 + ["BB"] * 60 + ["CC"] * 80, model="old")
+    new = answers(["AA"] * 30 + ["BB"] * 92 + ["CC"] * 77 + ["AB"], model="new")
+    # Nor is an honest model worse than a guess in part.
+    for one, other in ((old, new), (new, old)):
+        table = compare(one, other).set_index("metric")
+        assert table.loc["delta_cfr", "p_adjusted"] < 0.05 < table.loc["delta_ad", "p_adjusted"]
+        reasons = table["verdict_reason"].astype(str)
+        assert reasons.str.startswith("the better model is no better than a guess").all()
+
+
+def test_a_single_figure_does_not_improve_by_leaving_items_out(answers):
+    old = answers(["AB"] * 10 + ["BA"] * 10 + ["AA"] * 50 + ["BB"] * 50, model="old")
+    new = answers(["AA"] * 40 + ["--"] * 30 + ["AA"] * 25 + ["--"] * 25, model="new")
+    table = compare(old, new).set_index("metric")
+    assert table.loc["delta_accuracy", "p_adjusted"] < 0.05 < table.loc["delta_ad", "p_adjusted"]
+    assert table["verdict_reason"].str.contains("missing answers").all()
+
+
 def test_small_p_next_to_an_unclear_verdict_has_its_reason(answers):
     """Five items show less AD by their test, but its interval leaves the signs open."""
     old = answers(["AB"] * 5 + ["AA"] * 20 + ["BB"] * 6, model="old")

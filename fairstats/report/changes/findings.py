@@ -51,7 +51,8 @@ def version_finding(compared: Sequence[Comparison]) -> str:
     models, order = defaultdict(list), list(labels_of("changes")["short"])
     for one in compared:
         place = max(order.index(_word(one, pair)) for pair in one.pairs)
-        details = f": {_details(one)}" if detailed else ""
+        reasons = filter(None, dict.fromkeys(pair.reason for pair in one.pairs if one.alike))
+        details = f": {'; '.join([_details(one), *reasons])}" if detailed else ""
         name = quoted(one.new) + f" ({one.context})" * several
         models[place, f"{_words(one)}{details}", one.before].append(name)
     sentences, last = [], ""
