@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairstats._lib.problems import InputError, in_lines, input_error, printable
+from fairstats._lib.problems import in_lines, input_error, printable
 from fairstats.answers import MEMORY_LIMIT
 from fairstats.benchmarks.declaration import ComparisonPolicy, MissingPolicy
 from fairstats.commands._options import (
@@ -274,24 +274,15 @@ def rank(
     from fairstats.comparisons.ranking import rank_boards
 
     known = load_given(benchmark)
-    if missing == "bounds":
-        raise input_error(
-            "--missing", "bounds gives no single estimate to rank by", "choose another policy"
+    with engine_problems(engine):
+        answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
+        ranking = rank_boards(
+            open_answers(answers, known, only_listed=True),
+            metric,
+            missing=missing,
+            alpha=alpha,
+            benchmarks=known,
         )
-    try:
-        with engine_problems(engine):
-            answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
-            ranking = rank_boards(
-                open_answers(answers, known, only_listed=True),
-                metric,
-                missing=missing,
-                alpha=alpha,
-                benchmarks=known,
-            )
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise input_error("--metric", str(error), "correct it") from None
     table = ranking.differences if pairs else ranking.ranks
     if output.as_text:
         # It is part of the note.

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.formatting import over_tests
+from fairstats._lib.problems import ArgumentError
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_pairs
 from fairstats.answers.strategies import VOTED, votes_among
@@ -242,7 +243,7 @@ def rank_boards(
     answers: Any,
     metric: str | None = None,
     *,
-    missing: CountingPolicy | None = None,
+    missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     adjust: AdjustMethod = "holm",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
@@ -261,9 +262,8 @@ def rank_boards(
     (1, 0)
     """
     if adjust not in ("holm", "hommel"):
-        raise ValueError(
-            f"adjust={adjust!r} does not control all ranks at once; use holm or hommel"
-        )
+        said = f"={adjust!r} does not control all ranks at once; use holm or hommel"
+        raise ArgumentError("adjust", said)
     alpha = check_alpha(alpha)
     opened = open_pairs(answers, benchmarks)
     boards: list[Ranking] = []
@@ -274,9 +274,8 @@ def rank_boards(
         check_choice("metric", figure, ranked_by)
         policy: MissingPolicy = missing or outcomes.benchmark.missing
         if policy == "bounds":
-            raise ValueError(
-                "missing='bounds' gives no single estimate to rank by; choose another policy"
-            )
+            said = "='bounds' gives no single estimate to rank by; choose another policy"
+            raise ArgumentError("missing", said)
         own = outcomes.grid.units
         for board, units in sorted(own.groupby(list(_BOARD)).indices.items()):
             of_board = partial(

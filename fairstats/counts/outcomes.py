@@ -15,7 +15,7 @@ import pandas as pd
 from fairstats._lib.problems import Problem, refuse
 from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_pairs
 from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Benchmark
-from fairstats.counts.grid import Grid, item_grid, joined_grid, with_unasked
+from fairstats.counts.grid import NOT_ASKED, Grid, item_grid, joined_grid, with_unasked
 from fairstats.counts.patterns import (
     INCOMPLETE,
     PATTERNS,
@@ -132,23 +132,24 @@ class Outcomes(Once):
 
     @cached_property
     def fewer_samples(self) -> npt.NDArray[np.bool_]:
-        """Return the pairs of attributes with fewer samples than another one of the answer set.
+        """Return the pairs of attributes with fewer samples of items than another attribute.
 
-        The fewer ones are those that most items have, the others those that nearly all have: a run
-        that was stopped makes neither.
+        The samples could be the chosen ones of those that all attributes had. Those of few items,
+        at most ``largest_missing``, do not count.
         """
-        usual, whole, found = {}, {}, np.zeros(len(self), dtype=bool)
-        for name in self.groups.keys() & self.benchmark.varied_names:
-            own = self.groups[name]
-            number = np.arange(1, own.samples.max(initial=0) + 1)
-            items = (own.samples[:, None] >= number) * own.grid.many[:, None]
-            of_unit = sums_by_unit(own.grid.unit, items, len(self.grid.units))
-            usual[name] = (2 * of_unit > of_unit[:, :1]).sum(axis=1)
-            least = (1 - self.benchmark.largest_missing) * of_unit[:, :1]
-            whole[name] = ((of_unit >= least) & (of_unit > 0)).sum(axis=1)
-        for name, number in usual.items():
-            fewer = (number > 0) & (number < np.maximum.reduce([*whole.values()]))
-            found |= (self.attribute == name) & fewer[self.unit]
+        grid, found = self.grid, np.zeros(len(self), dtype=bool)
+        asked = grid.answers != NOT_ASKED
+        samples = {}
+        for name in sorted(self.groups.keys() & self.benchmark.varied_names):
+            source = self.groups[name].crossing or self.groups[name].attribute
+            columns = [grid.columns[source.name, group] for group in source.groups]
+            samples[name] = asked[:, columns].sum(axis=2).max(axis=1)
+        for name, own in samples.items():
+            fewer = (own > 0) & (own < np.maximum.reduce([*samples.values()]))
+            number = np.column_stack([fewer, own > 0]) * grid.many[:, None]
+            few, items = sums_by_unit(grid.unit, number, len(grid.units)).T
+            over = few > self.benchmark.largest_missing * items
+            found |= (self.attribute == name) & over[self.unit]
         return found
 
     @cached_property

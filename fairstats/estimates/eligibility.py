@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import lcm
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from fairstats._lib.formatting import decimal, listed, uncapital
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, NEUTRALIZED
-from fairstats.counts.grid import Grid
+from fairstats.counts.grid import NOT_ASKED, Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import (
     GroupAnswers,
@@ -113,43 +114,47 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
                 words = outcomes.benchmark.words
                 some = f"{varied.others[unit]} of {varied.items[unit]} {words.items}"
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
+        elif (unlike := _unlike_key(outcomes, unit, attributes, varied.ends[unit])) is not None:
+            # What agrees with the key depends on the item, however far groups are apart.
+            reasons.append(unlike)
         elif not varied.p_value[unit] < _LEVEL:
             text = "the answers vary as much within items as between them, as if at random"
             if np.isnan(varied.p_value[unit]):
                 text = "the answers depend on the group alone, not on the item"
             reasons.append(text + _COMPLETED * bool(varied.missing[unit]))
         else:
-            reasons.append(_unlike_key(outcomes, unit, attributes, varied.ends[unit]))
+            reasons.append("")
     return np.array(reasons, dtype=object)
 
 
-def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: IntArray) -> str:
+def _unlike_key(
+    outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: IntArray
+) -> str | None:
     """Return why answers do not agree with the key beyond chance; empty if they do.
 
-    A missing answer counts as the one of `ends` that is further from the key. Also empty if the key
-    is the same for all items, with which no answers agree beyond chance.
+    All samples of an item count as one answer. A missing answer, also to an item that was not
+    asked, counts as the one of `ends` that is further from the key. None without keys, or if all
+    items have the same one, with which no answers agree beyond chance.
     """
-    values, parts = _values(outcomes.grid), []
-    unasked = _unasked_keys(outcomes.grid, unit)
-    of_unasked = values[ends[_farther(values[ends], unasked)]]
-    lacking = len(unasked)
-    for name in attributes:
-        own, span = outcomes.groups[name], outcomes.groups[name].grid.span(unit)
-        groups = range(len(own.attribute.groups))
-        given = np.stack([own.letters(group, span) for group in groups], axis=1)
+    whole, values = outcomes.with_unasked, _values(outcomes.grid)
+    groups = [whole.groups[name] for name in attributes]
+    copies, lacking, parts = lcm(*(int(own.copies[unit]) for own in groups)), 0, []
+    for own in groups:
+        span = own.grid.span(unit)
+        given = np.stack(
+            [own.letters(group, span) for group in range(len(own.attribute.groups))], axis=1
+        )
         table, answered = given.sum(axis=1), given.any(axis=(0, 2))
-        missing, key = own.missing[span] @ answered, own.grid.key[span]
-        away = _farther(values[ends], values[key])
-        np.add.at(table, (np.arange(len(table)), ends[away]), missing)
+        missing, key = own.missing[span] @ answered, _keys(own.grid, span)
+        np.add.at(table, (np.arange(len(table)), ends[_farther(values[ends], key)]), missing)
         lacking += int(missing @ own.grid.many[span])
-        row, option = np.nonzero(table * (key >= 0)[:, None])
+        table *= pair_weights(copies, own.samples[span])[:, None]
+        row, option = np.nonzero(table * ~np.isnan(key)[:, None])
         code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
-        parts.append((values[option], values[key[row]], code[row], table[row, option]))
-        each = np.full(len(unasked), answered.sum())
-        parts.append((of_unasked, unasked, -1 - np.arange(len(unasked)), each))
+        parts.append((values[option], key[row], code[row], table[row, option]))
     numbers, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     if len(np.unique(keys)) < 2:
-        return ""
+        return None
     found = weighted_kappa(numbers, keys, units, counts, limits=outcomes.benchmark.limits)
     if found.ci_low > 0:
         return ""
@@ -158,19 +163,20 @@ def _unlike_key(outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: 
     return f"agreement with the key could be chance ({limit})" + _COMPLETED * bool(lacking)
 
 
-def _unasked_keys(grid: Grid, unit: int) -> FloatArray:
-    """Return the numbers of the keys of the items that an answer set was not asked."""
-    benchmark, span, values = grid.benchmark, grid.span(unit), _values(grid)
+def _keys(grid: Grid, span: slice) -> FloatArray:
+    """Return the number of each row's key, also if the item was not asked; NaN without a key."""
+    benchmark, values, keys = grid.benchmark, _values(grid), grid.key[span]
 
-    def number(key: str) -> float:
+    def number(key: str | None) -> float:
+        if key is None:
+            return np.nan
         if benchmark.kind.name == "level":
             return benchmark.values[key]
         return float(key) if benchmark.kind.numeric else float(key in benchmark.favourable)
 
-    keys = grid.key[span]
-    asked = Counter(np.repeat(values[keys[keys >= 0]], grid.many[span][keys >= 0]).tolist())
-    listed = Counter(map(number, benchmark.answer_keys.values()))
-    return np.array([*(listed - asked).elements()], dtype=np.float64)
+    items = grid.item_names[grid.item[span]].tolist()
+    listed = np.array([number(benchmark.answer_keys.get(item)) for item in items])
+    return np.where(keys >= 0, values[keys], listed)
 
 
 def _values(grid: Grid) -> FloatArray:
@@ -223,7 +229,8 @@ class _Variation:
         within the equivalence margin of the most frequent one.
     p_value : ndarray
         Of the F test of equal means of all items, in an analysis of variance without differences of
-        the groups' means; the samples of a variant count as one answer. Missing answers count as
+        the groups' means; the samples of a variant count as one answer, the first ones, as many
+        as all items have: means of different numbers vary differently. Missing answers count as
         the lowest or highest that the set gave, whichever is further from the item's others,
         without their groups' means: those in which a random model contradicts itself could be left
         out.
@@ -250,11 +257,12 @@ class _Variation:
         parts = []
         for name in attributes:
             own = outcomes.with_unasked.groups[name]
-            unit, many, given = own.grid.unit, own.grid.many, own.answers
+            unit, many = own.grid.unit, own.grid.many
             counts += own.chosen
+            given, missing = _first_samples(own)
             # A group without any answer is another reason, that of its pairs.
             answered = np.asarray((given >= 0).any(axis=2))
-            missing = own.missing * (sums_by_unit(unit, answered, units) > 0)[unit]
+            missing = missing * (sums_by_unit(unit, answered, units) > 0)[unit]
             lacking += sums_by_unit(unit, missing.sum(axis=1) * many, units)
             parts.append((unit, many, given, missing))
         lowest = np.where(counts > 0, values, np.inf).argmin(axis=1)
@@ -301,6 +309,17 @@ class _Variation:
         rounding = 1e-9 * np.maximum(between, 1e-300)
         p_value = np.where((within <= rounding) & (between > 0), 0.0, p_value)
         return cls(counts, most, items, others, p_value, lacking, ends)
+
+
+def _first_samples(own: GroupAnswers) -> tuple[npt.NDArray[np.signedinteger[Any]], IntArray]:
+    """Return as many samples as all items of the answer set have, and the number missing."""
+    given, samples, unit = own.answers, own.samples, own.grid.unit
+    least = np.full(len(own.copies), samples.max(initial=1))
+    np.minimum.at(least, unit, samples)
+    if (samples > least[unit]).any():
+        turn = np.cumsum(given != NOT_ASKED, axis=2)
+        given = np.where(turn <= least[unit][:, None, None], given, NOT_ASKED)
+    return given, least[unit][:, None] - (given >= 0).sum(axis=2)
 
 
 def _farther(ends: FloatArray, numbers: FloatArray) -> IntArray:

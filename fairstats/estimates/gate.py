@@ -339,6 +339,8 @@ def _needed(
     ends = ("lowest", "ci_low", "ci_high", "highest")
     start, near, far, end = ends if check.is_largest else ends[::-1]
     reached = row[far]
+    if math.isnan(reached):
+        return "the figure has no interval for clustered answers"
     if gap <= 0:
         if not (row[near] > check.limit if check.is_largest else row[near] < check.limit):
             return "the figure is beyond the limit, but its interval is not"

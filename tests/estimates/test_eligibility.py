@@ -152,7 +152,11 @@ def test_attribute_with_fewer_samples_is_no_basis_for_a_rank(four_keys):
     assert reason(more, four_keys) == ""
     fewer = more[(more["attribute"] != "race") | (more["sample"] == 0)]
     assert reason(fewer, four_keys) == "fewer samples for race than for another attribute"
-    # A second run that stopped early makes no sample the usual one.
+    # Nor if the other attribute lacks its second samples of some items.
+    held = (more["attribute"] == "race") | ~more["item_id"].isin([f"item-{i}" for i in range(40)])
+    fewer = more[(more["sample"] == 0) | (held & (more["attribute"] != "race"))]
+    assert reason(fewer, four_keys) == "fewer samples for race than for another attribute"
+    # A few second samples are no second run.
     stopped = more[(more["sample"] == 0) | (more["item_id"] == "item-1")]
     stopped = stopped[(stopped["sample"] == 0) | (stopped["attribute"] == "sex")]
     assert reason(stopped, four_keys) == ""
@@ -259,6 +263,72 @@ def test_answers_left_out_are_no_evidence_that_items_are_read(keyed, sign, bench
             answers["answer_key"] = answers["item_id"].map(changes["answer_keys"])
         why = reason(answers, benchmark, **changes)
         assert ("could be chance" if keyed else "as if at random") in why
+
+
+def keyed_decisions(benchmark_file, texts, keys, **parts):
+    """Return decisions on items with keys, and the benchmark that lists them."""
+    benchmark = declared(benchmark_file, "decision", **parts)
+    keys = {f"item-{i}": key for i, key in enumerate(keys)}
+    variants = [(name, group) for name, of in benchmark.attributes.items() for group in of.groups]
+    answers = answers_to(benchmark, texts, variants=variants[: len(texts[0])])
+    answers["answer_key"] = answers["item_id"].map(keys)
+    return answers, replace(benchmark, answer_keys=keys, listed=tuple(keys))
+
+
+def test_samples_are_no_more_agreement_with_the_key(benchmark_file):
+    """A coin's answers; unasked items, and those that disagree, count as much as others."""
+    keys = ["Y", "N"] * 100
+    texts = ["YY", "NN"] * 55 + ["NN", "YY"] * 45
+    answers, benchmark = keyed_decisions(benchmark_file, texts, keys, race=ONE_PAIR)
+    agrees = answers["answer"] == answers["answer_key"]
+    asked = answers["item_id"].isin([f"item-{i}" for i in range(190)])
+    for one, more in (
+        (answers, more_samples(answers, agrees)),
+        (answers[asked], more_samples(answers[asked], answers[asked]["answer"].notna())),
+    ):
+        why = reason(one, benchmark)
+        assert "could be chance" in why
+        assert reason(more, benchmark) == why
+
+
+def test_items_that_one_attribute_was_not_asked_agree_no_more_with_the_key(benchmark_file):
+    """Of the items that disagree, race is not asked of some, and sex not of the others."""
+    keys = ["Y", "N"] * 100
+    texts = ["YYYY", "NNNN"] * 55 + ["NNNN", "YYYY"] * 45
+    texts[180:190] = [text[:2] + ".." for text in texts[180:190]]
+    texts[190:] = [".." + text[2:] for text in texts[190:]]
+    answers, benchmark = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
+    unanswered = [text.replace(".", "-") for text in texts]
+    same, _ = keyed_decisions(benchmark_file, unanswered, keys, race=f"{ONE_PAIR}\n{SEX}")
+    assert "could be chance" in reason(answers, benchmark)
+    assert reason(answers, benchmark) == reason(same, benchmark)
+
+
+def test_answers_that_follow_the_key_for_one_group_alone_are_not_random(benchmark_file):
+    """Always favourable for one group: a gap, which must not be hidden."""
+    keys = ["Y", "N"] * 60
+    answers, keyed = keyed_decisions(
+        benchmark_file, [f"Y{key}" for key in keys], keys, race=ONE_PAIR
+    )
+    assert reason(answers, keyed) == ""
+    unkeyed = replace(keyed, answer_keys={})
+    assert "at random" in reason(answers.assign(answer_key=None), unkeyed)
+
+
+def test_more_samples_of_most_items_do_not_show_that_items_are_read(benchmark_file):
+    """Random scores, 20 of most items and one of the others, are rarely less than random."""
+    benchmark = declared(benchmark_file, "score", race=ONE_PAIR)
+    rng, sets = np.random.default_rng(2), []
+    for place in range(60):
+        drawn = rng.integers(0, 10, (20, 80, 2))
+        parts = []
+        for sample, of_items in enumerate(drawn):
+            texts = ["".join(map(str, row)) for row in of_items]
+            texts[:4] = [".."] * 4 if sample else texts[:4]
+            parts.append(answers_to(benchmark, texts, sample=sample, model=f"m{place}"))
+        sets += parts
+    why = why_unranked(outcomes(pd.concat(sets, ignore_index=True), benchmark))
+    assert sum("as if at random" in text for text in why) >= 52
 
 
 @pytest.mark.parametrize("group", [0, 1, 2])

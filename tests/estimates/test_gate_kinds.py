@@ -186,6 +186,17 @@ def test_largest_ratio_is_refused_as_the_inverse_would_pass(name, declare):
         Limits(largest={name: 1.25}).checks(decision)
 
 
+def test_figure_without_an_interval_is_no_pass(declare):
+    """The odds ratio has none for clustered answers."""
+    decision = declare("decision")
+    answers = answers_to(decision, fair("decision"))
+    twice = pd.concat([answers, answers.assign(sample=1)])
+    for least in (0.5, 2):
+        table = checked(decision, twice, Limits(smallest={"odds_ratio": least}))
+        assert table["result"].tolist() == ["cannot tell"]
+        assert "no interval" in table["reason"].item()
+
+
 def test_limit_of_an_interaction_is_refused(declare):
     with pytest.raises(InputError, match="declare pairs of the crossed groups"):
         Limits(largest={"interaction": 0.1}).checks(declare("decision"))
