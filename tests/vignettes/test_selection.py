@@ -53,6 +53,13 @@ def test_an_undeclared_selection_has_a_signature(models):
     assert flags["detail"].str.contains("n10 = 0, n01 = 40").tolist() == [True]
 
 
+def test_a_model_with_a_single_flip_excuses_no_other(models):
+    one, other = ["AB"] * 40 + ["AA"] * 20, ["AB"] * 20 + ["BA"] * 15 + ["AA"] * 25
+    for few in (["AB"] + ["AA"] * 59, ["BA"] + ["AA"] * 59):
+        (detail,) = selection_flags(selection_findings(models(one, other, few)))["detail"]
+        assert detail.startswith("“m-0”, “plain” (1)")
+
+
 def test_several_samples_of_an_item_count_once(models, selected):
     one = models(["AB"] * 6 + ["AA"] * 20, ["AB"] * 5 + ["BA"] * 4 + ["AA"] * 17, benchmark="own")
     repeated = pd.concat([one.assign(sample=sample) for sample in range(5)], ignore_index=True)
