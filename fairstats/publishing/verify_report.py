@@ -213,6 +213,9 @@ def _uncovered(content: bytes, signature: EmbeddedPdfSignature) -> str | None:
 
     It covers two ranges; between them are only its own bytes, as hexadecimal digits in brackets.
     """
+    # Imported first, it would be named as missing in the place of the extra.
+    from asn1crypto.cms import ContentInfo
+
     try:
         start, first, second, length = map(int, signature.byte_range)
     except (TypeError, ValueError):
@@ -220,10 +223,11 @@ def _uncovered(content: bytes, signature: EmbeddedPdfSignature) -> str | None:
     end = second + length
     if start != 0 or not 0 < first < second <= end:
         return "has a signature that does not cover the file from its beginning"
-    gap = content[first:second]
-    digits = signature.pkcs7_content.hex().encode()
-    if gap != b"<" + gap[1:-1] + b">" or gap[1:-1].lower() != digits:
+    gap, own = content[first:second], signature.pkcs7_content
+    if gap != b"<" + gap[1:-1] + b">" or gap[1:-1].lower() != own.hex().encode():
         return f"has a signature that does not cover bytes {first:,} to {second:,}"
+    if own[len(ContentInfo.load(own).dump()) :].strip(b"\0"):
+        return "was changed after it was signed: bytes behind the signature are not zero"
     if end != len(content):
         return (
             f"was changed after it was signed: the signature covers the first {end:,} of "

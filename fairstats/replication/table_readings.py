@@ -175,10 +175,11 @@ def judge(row: Row, most_missing: int) -> Judgement:
     """Search the tables of a row; if there are none, search with missing answers."""
     # Authors also subtract the accuracies that they publish: 83.3% − 71.7% is 11.6, not 11.7.
     ways: dict[tuple[str, ...], Row] = {(): row, row.computed: row.without(*row.computed)}
-    for computed, one in ways.items():
-        if found := _explained_or_cut(one):
+    readings = [(computed, own) for computed, one in ways.items() for own in (one, *_cut(one))]
+    for computed, one in readings:
+        if found := _explained(one):
             return _judgement(one, found, computed)
-    for computed, one in ways.items():
+    for computed, one in readings:
         missing = fewest_missing(one.alternatives(), one.n, min(most_missing, one.n - 1))
         if missing:
             return Judgement("possible_with_missing", missing=tuple(missing), computed=computed)
@@ -204,12 +205,10 @@ def _judgement(
     )
 
 
-def _explained_or_cut(row: Row) -> list[tuple[Reading, Search]]:
-    """Return `_explained`, if necessary with digits cut by software."""
-    found = _explained(row)
-    if not found and "truncated" in row.roundings and len(row.roundings) > 1:
-        found = _explained(replace(row, roundings=(LAST,)))
-    return found
+def _cut(row: Row) -> list[Row]:
+    """Return a row whose digits were cut by software, unless its rounding is given."""
+    several = "truncated" in row.roundings and len(row.roundings) > 1
+    return [replace(row, roundings=(LAST,))] * several
 
 
 def _explained(row: Row) -> list[tuple[Reading, Search]]:

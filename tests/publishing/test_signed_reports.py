@@ -500,6 +500,14 @@ def added_to_the_padding(path: Path, **_: object) -> None:
     path.write_bytes(content.replace(digits, digits[: -len(entry)] + entry))
 
 
+def hidden_in_the_padding(path: Path, **_: object) -> None:
+    """Write digits over the zeros behind the signature."""
+    content = path.read_bytes()
+    digits = re.search(rb"/Contents <([0-9A-F]+)>", content)[1]
+    text = b"hidden".hex().encode()
+    path.write_bytes(content.replace(digits, digits[: -len(text)] + text))
+
+
 ATTACKS = {
     changed_byte: "was changed after it was signed: its content does not match the signature",
     changed_keywords: "was changed after it was signed: its content does not match the signature",
@@ -512,6 +520,7 @@ ATTACKS = {
     signature_of_another: "was changed after it was signed: its content does not match",
     uncovered_range: "has a signature that does not cover bytes",
     added_to_the_padding: "has a signature that does not cover bytes",
+    hidden_in_the_padding: "was changed after it was signed: bytes behind the signature",
 }
 
 
