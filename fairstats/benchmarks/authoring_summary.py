@@ -144,11 +144,12 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
         return
     rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
     rule += " one" + " by more than the margin" * benchmark.kind.numeric
-    if benchmark.answer_keys and not benchmark.same_keys:
-        yield f"{rule}, and answers agree with the key beyond chance (weighted kappa)"
-        return
     rule += ", and answers depend on the item (F test, 5%)"
-    yield "; ".join(filter(None, (rule, benchmark.same_keys)))
+    if benchmark.same_keys:
+        rule += f"; {benchmark.same_keys}"
+    elif benchmark.answer_keys:
+        rule += ", and agree with the key beyond chance for every attribute (weighted kappa)"
+    yield rule
 
 
 def open_decisions(benchmark: Benchmark) -> int:

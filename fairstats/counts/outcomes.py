@@ -267,8 +267,9 @@ def count_grid(grid: Grid, by_item: Callable[[], Grid] | None = None) -> Outcome
     clusters, start = {}, 0
     for pair, rows, cells in item_patterns_of(grid, groups):
         pooled = pair[0] == POOLED
-        alike = pooled or grid.benchmark.cluster is not None
-        clustered = everywhere if alike else groups[pair[0]].copies > 1
+        # Those of a crossing have several rows per item.
+        every = pooled or bool(len(rows.cluster)) or grid.benchmark.cluster is not None
+        clustered = everywhere if every else groups[pair[0]].copies > 1
         # The answer sets that were asked, and their first rows.
         unit, first = np.unique(rows.unit, return_index=True)
         stops = np.append(first[1:], len(rows.unit))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -87,7 +86,10 @@ def why_uninformative(
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
     counted = _counted(outcomes, attributes)
-    groups = [outcomes.groups[name] for name in set(outcomes.attribute[counted].tolist())]
+    # Answers to other texts do not vouch for these.
+    judged = counted[~outcomes.untested[counted]]
+    names = set(outcomes.attribute[judged if len(judged) else counted].tolist())
+    groups = [outcomes.groups[name] for name in names]
     # The answers for crossed groups are those for the groups of several attributes.
     sources = {(own.crossing or own.attribute).name for own in groups}
     return _constant(outcomes, sorted(sources))
@@ -114,53 +116,49 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
                 words = outcomes.benchmark.words
                 some = f"{varied.others[unit]} of {varied.items[unit]} {words.items}"
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
-        elif (unlike := _unlike_key(outcomes, unit, attributes, varied.ends[unit])) is not None:
-            # What agrees with the key depends on the item, however far groups are apart.
-            reasons.append(unlike)
-        elif not varied.p_value[unit] < _LEVEL:
-            text = "the answers vary as much within items as between them, as if at random"
-            if np.isnan(varied.p_value[unit]):
-                text = "the answers depend on the group alone, not on the item"
-            reasons.append(text + _COMPLETED * bool(varied.missing[unit]))
         else:
-            reasons.append("")
+            ends, depends = varied.ends[unit], varied.p_value[unit] < _LEVEL
+            unlike = [_unlike_key(outcomes, unit, name, ends) for name in attributes]
+            if not depends:
+                text = "the answers vary as much within items as between them"
+                # What agrees with the key is not random, however far groups are apart.
+                text += ", as if at random" * (unlike != [""] * len(unlike))
+                if np.isnan(varied.p_value[unit]):
+                    text = "the answers depend on the group alone, not on the item"
+                unlike = [text + _COMPLETED * bool(varied.missing[unit])]
+            reasons.append("; ".join(filter(None, unlike)))
     return np.array(reasons, dtype=object)
 
 
-def _unlike_key(
-    outcomes: Outcomes, unit: int, attributes: Sequence[str], ends: IntArray
-) -> str | None:
+def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -> str | None:
     """Return why answers do not agree with the key beyond chance; empty if they do.
 
     All samples of an item count as one answer. A missing answer, also to an item that was not
     asked, counts as the one of `ends` that is further from the key. None without keys, or if all
     items have the same one, with which no answers agree beyond chance.
     """
-    whole, values = outcomes.with_unasked, _values(outcomes.grid)
-    groups = [whole.groups[name] for name in attributes]
-    copies, lacking, parts = lcm(*(int(own.copies[unit]) for own in groups)), 0, []
-    for own in groups:
-        span = own.grid.span(unit)
-        given = np.stack(
-            [own.letters(group, span) for group in range(len(own.attribute.groups))], axis=1
-        )
-        table, answered = given.sum(axis=1), given.any(axis=(0, 2))
-        missing, key = own.missing[span] @ answered, _keys(own.grid, span)
-        np.add.at(table, (np.arange(len(table)), ends[_farther(values[ends], key)]), missing)
-        lacking += int(missing @ own.grid.many[span])
-        table *= pair_weights(copies, own.samples[span])[:, None]
-        row, option = np.nonzero(table * ~np.isnan(key)[:, None])
-        code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
-        parts.append((values[option], key[row], code[row], table[row, option]))
-    numbers, keys, units, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if len(np.unique(keys)) < 2:
+    own, values = outcomes.with_unasked.groups[attribute], _values(outcomes.grid)
+    span = own.grid.span(unit)
+    groups = range(len(own.attribute.groups))
+    given = np.stack([own.letters(group, span) for group in groups], axis=1)
+    table, answered = given.sum(axis=1), given.any(axis=(0, 2))
+    missing, key = own.missing[span] @ answered, _keys(own.grid, span)
+    np.add.at(table, (np.arange(len(table)), ends[_farther(values[ends], key)]), missing)
+    table *= pair_weights(int(own.copies[unit]), own.samples[span])[:, None]
+    row, option = np.nonzero(table * ~np.isnan(key)[:, None])
+    if len(np.unique(key[row])) < 2:
         return None
-    found = weighted_kappa(numbers, keys, units, counts, limits=outcomes.benchmark.limits)
+    code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
+    found = weighted_kappa(
+        values[option], key[row], code[row], table[row, option], limits=outcomes.benchmark.limits
+    )
     if found.ci_low > 0:
         return ""
     kappa, low = float(found.estimate), float(found.ci_low)
     limit = f"kappa {decimal(kappa, 2)}, lower limit {decimal(low, 2)}"
-    return f"agreement with the key could be chance ({limit})" + _COMPLETED * bool(lacking)
+    label = uncapital(own.attribute.label)
+    text = f"agreement with the key could be chance for {label} ({limit})"
+    return text + _COMPLETED * bool(missing.any())
 
 
 def _keys(grid: Grid, span: slice) -> FloatArray:
@@ -347,8 +345,9 @@ def _with_missing(
     n = samples.sum(axis=1)
     usual = (total - samples * center).sum(axis=1) / np.maximum(n, 1)
     away = np.abs(ends[:, :, None] - center[:, None, :] - usual[:, None, None]).argmax(axis=1)
-    # Not by the group's place: groups in between may have no answers at all.
-    in_turn = np.cumsum(missing > 0, axis=1) % 2
+    # Not by the group's place: groups in between may have no answers at all. From row to row the
+    # other one is first, or the ends would be a difference between groups.
+    in_turn = (np.cumsum(missing > 0, axis=1) + np.cumsum(n == 0)[:, None]) % 2
     side = np.where(n[:, None] > 0, away, in_turn)
     return samples + missing, total + missing * np.take_along_axis(ends, side, axis=1)
 
@@ -447,13 +446,16 @@ def _accuracies(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the accuracy of both groups of each pair and its lower limit, over all items."""
     correct, each, asked = _of_items(outcomes, places, lambda own: own.right)
-    whole = (each * np.maximum(asked, len(outcomes.benchmark.items)))[:, None]
+    names = outcomes.attribute[places].astype(str).tolist()
+    # The rows of an item are those of the groups that it is crossed with.
+    rows = np.array([outcomes.groups[name].per_item for name in names], dtype=np.int64)
+    whole = (each * np.maximum(asked, rows * len(outcomes.benchmark.items)))[:, None]
     # Weights of very many different numbers of samples are rounded.
     correct = np.minimum(correct, whole)
     effects = np.tile(each[:, None], (1, 2)).astype(np.float64)
-    if len(outcomes.grid.cluster):
-        of = outcomes.with_unasked
-        for row, place in enumerate(places.tolist()):
+    for row, (name, place) in enumerate(zip(names, places.tolist(), strict=True)):
+        if len(outcomes.groups[name].grid.cluster):
+            of = outcomes.with_unasked
             cells, many = of.clusters[place]
             for side, metric in enumerate((ACCURACY_A, ACCURACY_B)):
                 found = design_effect_of(

@@ -16,13 +16,14 @@ from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import item_grid
 from fairstats.estimates.item_statistics import paired_items
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.intervals import wilson
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.vignettes.tables import Row, findings_frame, flags_frame, mean_row
 
 ASPECT = "selection"
 DIFFERENCE = "selecting model minus others"
 ONE_SIDED = "one-sided flips"
+#: Models with fewer flips show no side, if others have as many.
+_FEWEST_FLIPS = 10
 FLAG = "one-sided changes of answer: a sign of selection"
 
 _SET = ["model", "strategy"]
@@ -65,11 +66,11 @@ def selection_findings(
     If variants are kept because they mislead a model, it flips in only one direction: n01 is 0,
     whatever n10. Samples of an item are not independent, so n10 and n01 are those expected of one
     sample: each item counts with the shares of its pairs of answers, and the sums are rounded. The
-    test is Fisher's exact one, one-sided. It compares n10 and n01 with those of the most one-sided
-    model among the others that are not declared as selecting: the one whose share has the lowest
-    upper limit (Wilson). Models differ, and this least favourable comparison allows for it; so a
-    model with many flips that are all in one direction hides another one. Strategies of one model
-    are not compared with each other.
+    test is Fisher's exact one, one-sided. It compares n10 and n01 with those of the model with the
+    smallest share among the others that are not declared as selecting and flip on ten items or
+    more, if there are such. Models differ, and this least favourable comparison allows for it; so a
+    model whose ten flips are all in one direction hides another one. Strategies of one model are
+    not compared with each other.
     """
     alpha = check_alpha(alpha)
     opened = open_answers(answers, benchmarks)
@@ -163,9 +164,11 @@ def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:
     others = table[(table["model"] != one["model"]) & (table["n10"] + table["n01"] > 0)]
     if others.empty or not total:
         return row
-    # By the upper limit: a single flip shows no side.
-    highest = wilson(others[side], others["n10"] + others["n01"]).ci_high
-    least = others.iloc[int(np.argmin(highest))]
+    # A few flips show no side.
+    flips = others["n10"] + others["n01"]
+    several = others[flips >= min(_FEWEST_FLIPS, flips.max())]
+    share = several[side] / (several["n10"] + several["n01"])
+    least = several.loc[share.idxmin()]
     pair = [[fewer, total - fewer], [least[side], least["n10"] + least["n01"] - least[side]]]
     p_value = float(scipy.stats.fisher_exact(pair, alternative="less").pvalue)
     return row | {

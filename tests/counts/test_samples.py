@@ -290,6 +290,27 @@ def test_samples_of_the_baseline_leave_single_samples_of_an_attribute_alone(answ
     pd.testing.assert_frame_equal(next_to.reset_index(drop=True), own.reset_index(drop=True))
 
 
+def test_equal_answers_to_the_rows_of_a_crossing_add_no_certainty(answers_of, crossed_demo, row_of):
+    """Men and women answered alike: race has two rows per item, which are no two items."""
+    texts = ["AB"] * 12 + ["BA"] * 5 + ["AA"] * 60 + ["BB"] * 43
+    twice = answers_of(
+        [2 * text for text in texts],
+        variants=[("race_sex", f"{a}+{b}") for b in ("male", "female") for a in ("white", "black")],
+        benchmark="crossed",
+    )
+    once = fairstats.analyze(answers_of(texts))
+    found = fairstats.analyze(twice, benchmarks=[crossed_demo])
+    for metric in ("accuracy_difference", "cfr", "accuracy_a"):
+        own, other = (row_of(of, metric=metric, attribute="race") for of in (once, found))
+        assert other["estimate"] == pytest.approx(own["estimate"])
+        assert other["ci_low"] == pytest.approx(own["ci_low"], abs=0.02)
+    own, other = (
+        of[of["metric"].eq("mcnemar") & of["attribute"].eq("race")]["p_value"].tolist()
+        for of in (once, found)
+    )
+    assert other == pytest.approx(own)
+
+
 def test_notes_name_the_samples_of_their_attribute(answers_of):
     found = fairstats.analyze(sampled(answers_of, dict.fromkeys(range(3), ["AB"] * 6)))
     notes = found[found["metric"] == "cfr"].set_index("attribute")["method_note"]

@@ -15,8 +15,9 @@ from fairstats.counts.outcomes import Outcomes, outcomes_of
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.eligibility import SELECTED, _joined, why_not_above_chance, why_unranked
 from fairstats.inference.intervals import wilson
+from tests.crossed_groups import CELLS, crossed_groups
 from tests.make_answers import make_answers
-from tests.make_kinds import CROSSED, ONE_PAIR, SEX, SIGNS, answers_to, declared
+from tests.make_kinds import CONTROLLED, CROSSED, ONE_PAIR, SEX, SIGNS, answers_to, declared
 
 GROUPS = ("white", "black", "asian")
 
@@ -310,9 +311,57 @@ def test_answers_that_follow_the_key_for_one_group_alone_are_not_random(benchmar
     answers, keyed = keyed_decisions(
         benchmark_file, [f"Y{key}" for key in keys], keys, race=ONE_PAIR
     )
-    assert reason(answers, keyed) == ""
+    assert "at random" not in reason(answers, keyed)
     unkeyed = replace(keyed, answer_keys={})
     assert "at random" in reason(answers.assign(answer_key=None), unkeyed)
+
+
+def test_one_attribute_that_agrees_with_the_key_does_not_vouch_for_another(benchmark_file):
+    """Race has one made-up decision per item, for both groups; sex has those of the key."""
+    keys = ["Y", "N"] * 60
+    made_up = np.random.default_rng(2).choice(list("YN"), 120)
+    texts = [f"{own}{own}{key}{key}" for own, key in zip(made_up, keys, strict=True)]
+    answers, keyed = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
+    found = reason(answers, keyed)
+    assert found.startswith("agreement with the key could be chance for race")
+    assert "sex" not in found
+
+
+def test_answers_to_a_control_do_not_vouch_for_those_for_groups(benchmark_file):
+    """Decisions for race at random, next to a control that is read."""
+    benchmark = declared(benchmark_file, "decision", race=CONTROLLED)
+    rng = np.random.default_rng(7)
+    texts = ["".join(rng.choice(list("YN"), 2)) + 2 * rng.choice(list("YN")) for _ in range(120)]
+    variants = [("race", "white"), ("race", "black"), ("placebo", "car"), ("placebo", "none")]
+    answers = answers_to(benchmark, texts, variants=variants)
+    assert "as if at random" in reason(answers, benchmark)
+
+
+def test_texts_left_out_are_no_difference_between_groups(benchmark_file):
+    """Decisions at random; items whose other texts are decided differently are left out."""
+    benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")
+    rng, at_random = np.random.default_rng(33), 0
+    for _ in range(40):
+        texts = ["".join(row) for row in rng.choice(list("YN"), (200, 4))]
+        fewer = [text if text[2] == text[3] else text[:2] + ".." for text in texts]
+        variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+        answers = answers_to(benchmark, fewer, variants=variants)
+        listed = {"listed": tuple(f"item-{i}" for i in range(200))}
+        at_random += "at random" in reason(answers, benchmark, **listed)
+    assert at_random >= 36
+
+
+def test_guesses_for_crossed_groups_are_one_guess_per_item(demo):
+    """Each item's letter is drawn once; the wrong ones of 30 items are left out."""
+    crossed, cells = crossed_groups(demo), [("race_sex", cell) for cell in CELLS]
+    keys = {f"item-{i}": letter for i, letter in enumerate("ABCD" * 50)}
+    of = {"answer_keys": keys, "listed": tuple(keys)}
+    texts = ["AAAA"] * 60 + ["BBBB"] * 110 + ["...."] * 30
+    answers = answers_of(texts, variants=cells)
+    assert float(wilson(60, 200).ci_low) < 0.25 < float(wilson(120, 400).ci_low)
+    assert "best guess" in reason(answers, crossed, **of)
+    few = answers_of(["AAAA"] * 60 + ["BBBB"] * 80 + ["...."] * 60, variants=cells)
+    assert "best guess" in reason(few, crossed, **of)
 
 
 def test_more_samples_of_most_items_do_not_show_that_items_are_read(benchmark_file):

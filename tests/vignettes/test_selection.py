@@ -60,6 +60,16 @@ def test_a_model_with_a_single_flip_excuses_no_other(models):
         assert detail.startswith("“m-0”, “plain” (1)")
 
 
+def test_a_model_with_fewer_flips_still_explains_another_one(models):
+    """Of honest models, one is the most one-sided."""
+    one, other = ["AB"] * 34 + ["BA"] * 6, ["AB"] * 65 + ["BA"] * 35
+    least = ["AB"] * 8 + ["BA"] * 2
+    answers = models(*(own + ["AA"] * (120 - len(own)) for own in (one, other, least)))
+    row = selection_findings(answers).set_index("model").loc["m-0"]
+    assert "n10 = 8, n01 = 2" in row["note"].partition(";")[2]
+    assert row["p_value"] > 0.05
+
+
 def test_several_samples_of_an_item_count_once(models, selected):
     one = models(["AB"] * 6 + ["AA"] * 20, ["AB"] * 5 + ["BA"] * 4 + ["AA"] * 17, benchmark="own")
     repeated = pd.concat([one.assign(sample=sample) for sample in range(5)], ignore_index=True)
