@@ -122,7 +122,7 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
             if not depends:
                 text = "the answers vary as much within items as between them"
                 # What agrees with the key is not random, however far groups are apart.
-                text += ", as if at random" * (unlike != [""] * len(unlike))
+                text += ", as if at random" * (any(unlike) or "" not in unlike)
                 if np.isnan(varied.p_value[unit]):
                     text = "the answers depend on the group alone, not on the item"
                 unlike = [text + _COMPLETED * bool(varied.missing[unit])]
