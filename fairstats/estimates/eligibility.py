@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -86,19 +86,29 @@ def why_uninformative(
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
     counted = _counted(outcomes, attributes)
-    # Answers to other texts do not vouch for these.
-    judged = counted[~outcomes.untested[counted]]
-    names = set(outcomes.attribute[judged if len(judged) else counted].tolist())
-    groups = [outcomes.groups[name] for name in names]
     # The answers for crossed groups are those for the groups of several attributes.
-    sources = {(own.crossing or own.attribute).name for own in groups}
-    return _constant(outcomes, sorted(sources))
+    judged: dict[str, bool] = {}
+    for name, untested in zip(outcomes.attribute[counted], outcomes.untested[counted], strict=True):
+        source = (outcomes.groups[name].crossing or outcomes.groups[name].attribute).name
+        judged[source] = judged.get(source, False) or not untested
+    return _constant(outcomes, judged)
 
 
-def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
-    """Return why the answers do not depend on the items: always the same, or as if at random."""
-    options = outcomes.grid.options
-    varied = _Variation.of(outcomes, attributes)
+def _constant(outcomes: Outcomes, judged: Mapping[str, bool]) -> Texts:
+    """Return why the answers do not depend on the items: always the same, or as if at random.
+
+    The baseline and controls, which are not `judged`, do not vouch for other answers. Nor do those
+    for an attribute that was not asked of most items, which could be chosen ones, if there are
+    others. These have to agree with the key only where they were asked.
+    """
+    options, whole = outcomes.grid.options, outcomes.with_unasked
+    asked = np.zeros((len(outcomes.grid.units), len(judged)), dtype=np.int64)
+    for column, name in enumerate(judged):
+        asked[:, column] = outcomes.items_asked(name)
+    own = _if_any((asked > 0) & [*judged.values()], asked > 0)
+    mostly = asked >= outcomes.benchmark.common_items * len(outcomes.benchmark.items)
+    tested = _if_any(own & mostly, own)
+    varied = _Variation.of(outcomes, dict(zip(judged, tested.T, strict=True)))
     reasons = []
     for unit, counts in enumerate(varied.counts):
         most = int(varied.most[unit])
@@ -118,7 +128,11 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
         else:
             ends, depends = varied.ends[unit], varied.p_value[unit] < _LEVEL
-            unlike = [_unlike_key(outcomes, unit, name, ends) for name in attributes]
+            unlike = [
+                _unlike_key(whole if with_unasked else outcomes, unit, name, ends)
+                for name, there, with_unasked in zip(judged, own[unit], tested[unit], strict=True)
+                if there
+            ]
             if not depends:
                 text = "the answers vary as much within items as between them"
                 # What agrees with the key is not random, however far groups are apart.
@@ -130,14 +144,19 @@ def _constant(outcomes: Outcomes, attributes: Sequence[str]) -> Texts:
     return np.array(reasons, dtype=object)
 
 
+def _if_any(first: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the rows of the first table, or of the other one if none is true."""
+    return np.where(first.any(axis=1, keepdims=True), first, other)
+
+
 def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -> str | None:
     """Return why answers do not agree with the key beyond chance; empty if they do.
 
-    All samples of an item count as one answer. A missing answer, also to an item that was not
-    asked, counts as the one of `ends` that is further from the key. None without keys, or if all
-    items have the same one, with which no answers agree beyond chance.
+    All samples of an item count as one answer. A missing answer counts as the one of `ends` that is
+    further from the key. None without keys, or if all items have the same one, with which no
+    answers agree beyond chance.
     """
-    own, values = outcomes.with_unasked.groups[attribute], _values(outcomes.grid)
+    own, values = outcomes.groups[attribute], _values(outcomes.grid)
     span = own.grid.span(unit)
     groups = range(len(own.attribute.groups))
     given = np.stack([own.letters(group, span) for group in groups], axis=1)
@@ -247,17 +266,19 @@ class _Variation:
     ends: IntArray
 
     @classmethod
-    def of(cls, outcomes: Outcomes, attributes: Sequence[str]) -> _Variation:
+    def of(cls, outcomes: Outcomes, tested: Mapping[str, npt.NDArray[np.bool_]]) -> _Variation:
+        """Compute it from the answers for attributes, each of some answer sets."""
         grid, units = outcomes.grid, len(outcomes.grid.units)
         values = _values(grid)
         counts = np.zeros((units, len(grid.options)), dtype=np.int64)
         lacking = np.zeros(units, dtype=np.int64)
         parts = []
-        for name in attributes:
+        for name, sets in tested.items():
             own = outcomes.with_unasked.groups[name]
-            unit, many = own.grid.unit, own.grid.many
-            counts += own.chosen
-            given, missing = _first_samples(own)
+            here = sets[own.grid.unit]
+            unit, many = own.grid.unit[here], own.grid.many[here]
+            counts += own.chosen * sets[:, None]
+            given, missing = (one[here] for one in _first_samples(own))
             # A group without any answer is another reason, that of its pairs.
             answered = np.asarray((given >= 0).any(axis=2))
             missing = missing * (sums_by_unit(unit, answered, units) > 0)[unit]
@@ -278,7 +299,8 @@ class _Variation:
             total = np.where(given >= 0, values[given], 0).sum(axis=2)
             # A difference between groups is no variation within items.
             center = _group_means(unit, many, samples, total, units)
-            samples, total = _with_missing(samples, total, missing, values[ends][unit], center)
+            away = values[ends][unit]
+            samples, total = _with_missing(unit, samples, total, missing, away, center)
             center = _group_means(unit, many, samples, total, units)
             means = np.where(samples > 0, total / np.maximum(samples, 1) - center, 0.0)
             of_group = sums_by_unit(unit, samples > 0, units)
@@ -335,7 +357,12 @@ def _group_means(
 
 
 def _with_missing(
-    samples: IntArray, total: FloatArray, missing: IntArray, ends: FloatArray, center: FloatArray
+    unit: IntArray,
+    samples: IntArray,
+    total: FloatArray,
+    missing: IntArray,
+    ends: FloatArray,
+    center: FloatArray,
 ) -> tuple[IntArray, FloatArray]:
     """Return number and sum of answers, (rows, groups), with missing ones added at an end.
 
@@ -347,7 +374,9 @@ def _with_missing(
     away = np.abs(ends[:, :, None] - center[:, None, :] - usual[:, None, None]).argmax(axis=1)
     # Not by the group's place: groups in between may have no answers at all. From row to row the
     # other one is first, or the ends would be a difference between groups.
-    in_turn = (np.cumsum(missing > 0, axis=1) + np.cumsum(n == 0)[:, None]) % 2
+    row = np.cumsum(n == 0)
+    row -= row[np.searchsorted(unit, unit)]
+    in_turn = (np.cumsum(missing > 0, axis=1) + row[:, None]) % 2
     side = np.where(n[:, None] > 0, away, in_turn)
     return samples + missing, total + missing * np.take_along_axis(ends, side, axis=1)
 

@@ -13,7 +13,13 @@ from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import Outcomes, outcomes_of
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.eligibility import SELECTED, _joined, why_not_above_chance, why_unranked
+from fairstats.estimates.eligibility import (
+    SELECTED,
+    _joined,
+    _Variation,
+    why_not_above_chance,
+    why_unranked,
+)
 from fairstats.inference.intervals import wilson
 from tests.crossed_groups import CELLS, crossed_groups
 from tests.make_answers import make_answers
@@ -349,6 +355,46 @@ def test_texts_left_out_are_no_difference_between_groups(benchmark_file):
         listed = {"listed": tuple(f"item-{i}" for i in range(200))}
         at_random += "at random" in reason(answers, benchmark, **listed)
     assert at_random >= 36
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_attribute_of_some_items_takes_no_rank_away(keyed, benchmark_file):
+    """Race is asked of all items, and sex of half of them: both are read."""
+    keys = ["Y", "N"] * 60
+    texts = [key * 4 if i % 9 else "YN" + key * 2 for i, key in enumerate(keys)]
+    texts = [text if i % 4 < 2 else text[:2] + ".." for i, text in enumerate(texts)]
+    answers, benchmark = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
+    if not keyed:
+        listed = tuple(benchmark.answer_keys)
+        benchmark = replace(benchmark, answer_keys={}, listed=listed)
+        answers = answers.assign(answer_key=None)
+    assert reason(answers, benchmark) == ""
+
+
+def test_items_left_out_by_one_set_leave_the_other_sets_alone(benchmark_file):
+    benchmark = declared(benchmark_file, "level", race=ONE_PAIR)
+    levels = np.random.default_rng(5).choice(list("12345"), (3, 60, 2))
+    texts = [["".join(pair) for pair in own] for own in levels]
+    listed = {"listed": tuple(f"item-{i}" for i in range(60))}
+    last = answers_to(benchmark, [*texts[0][:-7], *[".."] * 7], model="z")
+    fewer = [answers_to(benchmark, [*texts[1][:-n], *[".."] * n], model="a") for n in (1, 2)]
+    values = []
+    for other in fewer:
+        own = outcomes(pd.concat([other, last]), benchmark, **listed)
+        values.append(_Variation.of(own, {"race": np.ones(2, dtype=bool)}).p_value[1])
+    alone = outcomes(last, benchmark, **listed)
+    assert set(values) == {_Variation.of(alone, {"race": np.ones(1, dtype=bool)}).p_value.item()}
+
+
+def test_answers_to_a_control_alone_are_answers(benchmark_file):
+    """Also if another model on the board was asked for race."""
+    benchmark = declared(benchmark_file, "decision", race=CONTROLLED)
+    texts = ["YY", "NN", "YN"] * 30
+    control = answers_to(
+        benchmark, texts, attribute="placebo", groups=("car", "none"), model="control"
+    )
+    both = pd.concat([control, answers_to(benchmark, texts, model="race")])
+    assert set(why_unranked(outcomes(both, benchmark))) == {reason(control, benchmark)} == {""}
 
 
 def test_guesses_for_crossed_groups_are_one_guess_per_item(demo):
