@@ -104,8 +104,9 @@ def _constant(outcomes: Outcomes, judged: Mapping[str, bool]) -> Texts:
     options, whole = outcomes.grid.options, outcomes.with_unasked
     asked = np.zeros((len(outcomes.grid.units), len(judged)), dtype=np.int64)
     for column, name in enumerate(judged):
-        asked[:, column] = outcomes.items_asked(name)
-    own = _if_any((asked > 0) & [*judged.values()], asked > 0)
+        answered = outcomes.groups[name].chosen.any(axis=1)
+        asked[:, column] = outcomes.items_asked(name) * answered
+    own = _if_any((asked > 0) & np.array([*judged.values()], dtype=bool), asked > 0)
     mostly = asked >= outcomes.benchmark.common_items * len(outcomes.benchmark.items)
     tested = _if_any(own & mostly, own)
     varied = _Variation.of(outcomes, dict(zip(judged, tested.T, strict=True)))
@@ -156,6 +157,9 @@ def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -
     further from the key. None without keys, or if all items have the same one, with which no
     answers agree beyond chance.
     """
+    every = _keys(outcomes.with_unasked.grid, outcomes.with_unasked.grid.span(unit))
+    if len(np.unique(every[~np.isnan(every)])) < 2:
+        return None
     own, values = outcomes.groups[attribute], _values(outcomes.grid)
     span = own.grid.span(unit)
     groups = range(len(own.attribute.groups))
@@ -165,8 +169,6 @@ def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -
     np.add.at(table, (np.arange(len(table)), ends[_farther(values[ends], key)]), missing)
     table *= pair_weights(int(own.copies[unit]), own.samples[span])[:, None]
     row, option = np.nonzero(table * ~np.isnan(key)[:, None])
-    if len(np.unique(key[row])) < 2:
-        return None
     code = own.grid.cluster[span] if len(own.grid.cluster) else own.rows[span]
     found = weighted_kappa(
         values[option], key[row], code[row], table[row, option], limits=outcomes.benchmark.limits
@@ -225,8 +227,8 @@ def counted_alike(grid: Grid, counts: IntArray) -> tuple[int, npt.NDArray[np.boo
         until[np.searchsorted(ascending, ascending + room, side="right")]
         - until[np.searchsorted(ascending, ascending - room)]
     )
-    # Of several, the one that was given most often itself.
-    most = int(np.lexsort((-counts, -within))[0])
+    # Of several, the one that was given most often itself; none that only other models gave.
+    most = int(np.lexsort((-counts, -within * (counts > 0)))[0])
     return most, np.asarray(np.abs(values - values[most]) <= room)
 
 

@@ -371,6 +371,31 @@ def test_attribute_of_some_items_takes_no_rank_away(keyed, benchmark_file):
     assert reason(answers, benchmark) == ""
 
 
+def test_items_of_one_key_show_no_agreement_with_it(benchmark_file):
+    """Sex is asked of the items with one key alone, and always answered alike."""
+    keys = ["N"] * 90 + ["Y"] * 30
+    texts = [key * 2 + ("YY" if key == "N" else "..") for key in keys]
+    answers, benchmark = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
+    assert "could be chance for sex" in reason(answers, benchmark)
+
+
+def test_scores_that_other_models_gave_are_not_the_most_frequent_one(benchmark_file):
+    """Half of the scores are 2 and half 6; another model's 4 is within the margin of both."""
+    benchmark = replace(declared(benchmark_file, "score", race=ONE_PAIR), equivalence_margin=2.5)
+    own = answers_to(benchmark, ["22", "66"] * 40, model="own")
+    other = answers_to(benchmark, ["22", "66"] * 39 + ["44", "66"], model="other")
+    alone = why_unranked(outcomes(own, benchmark))
+    beside = why_unranked(outcomes(pd.concat([own, other]), benchmark))
+    assert alone.tolist() == beside[1:].tolist() == [""]
+
+
+def test_unparsed_answers_for_one_attribute_are_not_those_for_all(benchmark_file):
+    keys = ["Y", "N"] * 60
+    texts = ["--" + (key * 2 if i % 10 else "..") for i, key in enumerate(keys)]
+    answers, benchmark = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
+    assert "no answers" not in reason(answers, benchmark)
+
+
 def test_items_left_out_by_one_set_leave_the_other_sets_alone(benchmark_file):
     benchmark = declared(benchmark_file, "level", race=ONE_PAIR)
     levels = np.random.default_rng(5).choice(list("12345"), (3, 60, 2))

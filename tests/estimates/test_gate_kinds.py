@@ -197,6 +197,14 @@ def test_figure_without_an_interval_is_no_pass(declare):
         assert "no interval" in table["reason"].item()
 
 
+def test_attribute_without_answers_is_no_pass(benchmark_file):
+    decision = declared(benchmark_file, "decision", race=CONTROLLED)
+    control = answers_to(decision, fair("decision"), attribute="placebo", groups=("car", "none"))
+    limits = Limits(largest={"selection_disparity": 0.05})
+    table = gate(control, limits, benchmarks=[decision], attributes=["race"])
+    assert table["result"].tolist() == ["cannot tell"]
+
+
 def test_limit_of_an_interaction_is_refused(declare):
     with pytest.raises(InputError, match="declare pairs of the crossed groups"):
         Limits(largest={"interaction": 0.1}).checks(declare("decision"))
