@@ -44,9 +44,8 @@ def main() -> None:
                 rng.multinomial(n, shares, size=SIMULATIONS), axis=0, return_counts=True
             )
             found = [bounded_mean_interval(overlaps, many) for many in drawn]
-            holds = [
-                own.ci_low <= overlaps @ shares + 1e-12 <= own.ci_high + 2e-12 for own in found
-            ]
+            mean = overlaps @ shares
+            holds = [own.ci_low - 1e-12 <= mean <= own.ci_high + 1e-12 for own in found]
             shown.append(100 * np.average(holds, weights=times))
         print(f"{name:40}", *(f"{one:6.1f}" for one in shown), flush=True)
 

@@ -147,7 +147,7 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     kept = (worst > 0).where(rises, best < 0) & (judged["p_change_adjusted"] <= alpha)
     survives = survives.where(won | lost, all_of(~moved | kept))
     guesses = pd.Series("", index=judged.index)
-    for wins, side in ((falls, "guessing_old"), (rises, "guessing_new")):
+    for wins, side in ((falls | lost, "guessing_old"), (rises | won, "guessing_new")):
         there = wins.groupby(keys).transform("any") & judged[side].ne("")
         guesses = guesses.mask(there, judged[side])
     reason = judged["no_verdict"].mask(

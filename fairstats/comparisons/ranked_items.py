@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.formatting import counted, uncapital
+from fairstats._lib.formatting import counted, listed, uncapital
 from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.comparisons.item_tallies import (
@@ -114,8 +114,8 @@ def rank_items(grid: Grid, outcomes: Outcomes, units: npt.ArrayLike, *, alpha: f
     if len(ranked) >= SEVERAL_MODELS:
         # What only one was asked, it could have made up; a listed item it has not. Too many such
         # items, or a whole attribute, are rather what the others left out.
-        listed = pd.Index(grid.item_names).isin(benchmark.items)
-        made_up = (times == 1) & ~(listed & (asked_of == 1))[:, None]
+        in_benchmark = pd.Index(grid.item_names).isin(benchmark.items)
+        made_up = (times == 1) & ~(in_benchmark & (asked_of == 1))[:, None]
         few = made_up.sum(axis=0) <= (1 - benchmark.common_items) * any_asked.sum(axis=0)
         any_asked &= ~(made_up & few)
     there = np.asarray(any_asked.any(axis=0))
@@ -287,19 +287,17 @@ def _added_up(cells: IntArray, pairs: Sequence[_AskedPair]) -> IntArray:
     return cells if len(starts) == len(pairs) else np.add.reduceat(cells, starts, axis=1)
 
 
-def _never_asked(grid: Grid, pairs: Sequence[_AskedPair]) -> list[str]:
-    """Return the labels of the attributes that an answer set was not asked, in one text."""
+def _never_asked(grid: Grid, pairs: Sequence[_AskedPair]) -> str:
+    """Return the attributes that an answer set was not asked, for a message; empty if none."""
     asked = np.any(_asked(grid, pairs), axis=(0, 2))
-    labels = dict.fromkeys(
-        uncapital(pairs[place][1].label) for place in np.flatnonzero(~asked).tolist()
-    )
-    return [" and ".join(labels)] * bool(labels)
+    labels = dict.fromkeys(pairs[place][1].label for place in np.flatnonzero(~asked).tolist())
+    return f"{listed(map(uncapital, labels))}, so for " if labels else ""
 
 
 def _lacking(
     samples: pd.DataFrame,
     common: npt.NDArray[np.bool_],
-    absent: Mapping[str, Sequence[str]],
+    absent: Mapping[str, str],
     unit: pd.Series,
     benchmark: Benchmark,
 ) -> list[Problem]:
@@ -309,9 +307,9 @@ def _lacking(
     return [
         Problem(
             "<answers>",
-            f"has no rows for {', so for '.join([*absent[str(model)], f'{number:,}'])} of the "
-            f"{len(samples):,} items of this board ({board}); all models share "
-            f"{int(common.sum()):,} items, less than {benchmark.common_items:.0%}",
+            f"has no rows for {absent[str(model)]}{number:,} of the {len(samples):,} items of this "
+            f"board ({board}); all models share {int(common.sum()):,} items, less than "
+            f"{benchmark.common_items:.0%}",
             "collect the other items, remove the model, or lower `common_items` in the benchmark's "
             "[ranking]",
             column="model",

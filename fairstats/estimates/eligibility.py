@@ -128,16 +128,18 @@ def _constant(outcomes: Outcomes, judged: Mapping[str, bool]) -> Texts:
                 some = f"{varied.others[unit]} of {varied.items[unit]} {words.items}"
                 reasons.append(f"only {some} have answers unlike the most frequent kind")
         else:
-            ends, depends = varied.ends[unit], varied.p_value[unit] < _LEVEL
+            keys = whole.once(_keys)[whole.grid.span(unit)]
+            # With one key for all items, no answers agree beyond chance.
+            differ = len(np.unique(keys[~np.isnan(keys)])) > 1
             unlike = [
-                _unlike_key(whole if with_unasked else outcomes, unit, name, ends)
+                _unlike_key(whole if with_unasked else outcomes, unit, name, varied.ends[unit])
                 for name, there, with_unasked in zip(judged, own[unit], tested[unit], strict=True)
-                if there
+                if there and differ
             ]
-            if not depends:
+            if not varied.p_value[unit] < _LEVEL:
                 text = "the answers vary as much within items as between them"
                 # What agrees with the key is not random, however far groups are apart.
-                text += ", as if at random" * (any(unlike) or "" not in unlike)
+                text += ", as if at random" * (any(unlike) or not unlike)
                 if np.isnan(varied.p_value[unit]):
                     text = "the answers depend on the group alone, not on the item"
                 unlike = [text + _COMPLETED * bool(varied.missing[unit])]
@@ -150,22 +152,18 @@ def _if_any(first: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> npt.N
     return np.where(first.any(axis=1, keepdims=True), first, other)
 
 
-def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -> str | None:
+def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -> str:
     """Return why answers do not agree with the key beyond chance; empty if they do.
 
     All samples of an item count as one answer. A missing answer counts as the one of `ends` that is
-    further from the key. None without keys, or if all items have the same one, with which no
-    answers agree beyond chance.
+    further from the key.
     """
-    every = _keys(outcomes.with_unasked.grid, outcomes.with_unasked.grid.span(unit))
-    if len(np.unique(every[~np.isnan(every)])) < 2:
-        return None
     own, values = outcomes.groups[attribute], _values(outcomes.grid)
     span = own.grid.span(unit)
     groups = range(len(own.attribute.groups))
     given = np.stack([own.letters(group, span) for group in groups], axis=1)
     table, answered = given.sum(axis=1), given.any(axis=(0, 2))
-    missing, key = own.missing[span] @ answered, _keys(own.grid, span)
+    missing, key = own.missing[span] @ answered, outcomes.once(_keys)[own.rows[span]]
     np.add.at(table, (np.arange(len(table)), ends[_farther(values[ends], key)]), missing)
     table *= pair_weights(int(own.copies[unit]), own.samples[span])[:, None]
     row, option = np.nonzero(table * ~np.isnan(key)[:, None])
@@ -182,9 +180,9 @@ def _unlike_key(outcomes: Outcomes, unit: int, attribute: str, ends: IntArray) -
     return text + _COMPLETED * bool(missing.any())
 
 
-def _keys(grid: Grid, span: slice) -> FloatArray:
+def _keys(outcomes: Outcomes) -> FloatArray:
     """Return the number of each row's key, also if the item was not asked; NaN without a key."""
-    benchmark, values, keys = grid.benchmark, _values(grid), grid.key[span]
+    grid, benchmark = outcomes.grid, outcomes.benchmark
 
     def number(key: str | None) -> float:
         if key is None:
@@ -193,9 +191,8 @@ def _keys(grid: Grid, span: slice) -> FloatArray:
             return benchmark.values[key]
         return float(key) if benchmark.kind.numeric else float(key in benchmark.favourable)
 
-    items = grid.item_names[grid.item[span]].tolist()
-    listed = np.array([number(benchmark.answer_keys.get(item)) for item in items])
-    return np.where(keys >= 0, values[keys], listed)
+    listed = np.array([number(benchmark.answer_keys.get(name)) for name in grid.item_names])
+    return np.where(grid.key >= 0, _values(grid)[grid.key], listed[grid.item])
 
 
 def _values(grid: Grid) -> FloatArray:

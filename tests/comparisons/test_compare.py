@@ -11,8 +11,10 @@ from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.strategies import VOTED
-from fairstats.comparisons.change_verdicts import BETTER
+from fairstats.comparisons.change_verdicts import BETTER, judge_changes
 from fairstats.comparisons.compare import COMPARISON_COLUMNS, compare
+
+SIDES = ("estimate", "ci_low", "ci_high", "lowest", "highest")
 
 
 @pytest.fixture(scope="module")
@@ -299,6 +301,25 @@ def test_a_single_figure_does_not_improve_by_leaving_items_out(answers):
     table = compare(old, new).set_index("metric")
     assert table.loc["delta_accuracy", "p_adjusted"] < 0.05 < table.loc["delta_ad", "p_adjusted"]
     assert table["verdict_reason"].str.contains("missing answers").all()
+
+
+def test_a_guess_does_not_win_if_its_single_figures_are_not_significant():
+    """Holm's method over all figures is stricter than over pairs."""
+    row = {"benchmark": "b", "benchmark_version": "1", "model_old": "o", "model_new": "n"}
+    row |= {"strategy": "plain", "family": "f", "judged": True, "no_verdict": "", "p_value": 0.03}
+    row |= {"p_worst": np.nan, "guessing_old": "", "guessing_new": "always A"}
+    rows = [
+        row
+        | {"attribute": "race", "group_a": "white", "group_b": "black", "metric": metric}
+        | {name: sign * size for name, size in zip(SIDES, (0.2, low, high, low, high), strict=True)}
+        for metric, sign in BETTER.items()
+        if metric in ("delta_accuracy", "delta_cfr", "delta_ad")
+        for low, high in [(0.1, 0.3)[::sign]]
+    ]
+    table = judge_changes(pd.DataFrame(rows))
+    assert table["p_pair_adjusted"].max() < 0.05 < table["p_adjusted"].min()
+    assert set(table["verdict"]) == {"unclear"}
+    assert table["verdict_reason"].str.contains("no better than a guess").all()
 
 
 def test_small_p_next_to_an_unclear_verdict_has_its_reason(answers):

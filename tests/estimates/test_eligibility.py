@@ -385,8 +385,8 @@ def test_scores_that_other_models_gave_are_not_the_most_frequent_one(benchmark_f
     own = answers_to(benchmark, ["22", "66"] * 40, model="own")
     other = answers_to(benchmark, ["22", "66"] * 39 + ["44", "66"], model="other")
     alone = why_unranked(outcomes(own, benchmark))
-    beside = why_unranked(outcomes(pd.concat([own, other]), benchmark))
-    assert alone.tolist() == beside[1:].tolist() == [""]
+    both = why_unranked(outcomes(pd.concat([own, other]), benchmark))
+    assert alone.tolist() == both[1:].tolist() == [""]
 
 
 def test_unparsed_answers_for_one_attribute_are_not_those_for_all(benchmark_file):
