@@ -9,7 +9,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.grid import Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import GroupAnswers, IntArray, sums_by_unit
-from fairstats.estimates.eligibility import counted_alike
+from fairstats.estimates.reading import counted_alike
 from fairstats.inference._checks import FloatArray
 
 STATED_KEYS = "keys are those that the answers state"

@@ -42,6 +42,8 @@ _REASONS = {
     "no decision is favourable": "always the same answer",
     "unlike the most frequent": "nearly always the same answer",
     "as if at random": "answers as if at random",
+    "on the group alone": "answers not shown to depend on the item",
+    "as much within items": "answers not shown to depend on the item",
     "could be chance": "agreement with the key not shown",
     "not called equivalent": "accuracy too low",
     "equivalence is open": "too few items for equivalence",

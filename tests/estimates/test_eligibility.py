@@ -16,10 +16,10 @@ from fairstats.estimates.analyze import analyze
 from fairstats.estimates.eligibility import (
     SELECTED,
     _joined,
-    _Variation,
     why_not_above_chance,
     why_unranked,
 )
+from fairstats.estimates.reading import _Variation
 from fairstats.inference.intervals import wilson
 from tests.crossed_groups import CELLS, crossed_groups
 from tests.make_answers import make_answers
@@ -329,7 +329,23 @@ def test_one_attribute_that_agrees_with_the_key_does_not_vouch_for_another(bench
     texts = [f"{own}{own}{key}{key}" for own, key in zip(made_up, keys, strict=True)]
     answers, keyed = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
     found = reason(answers, keyed)
-    assert found.startswith("agreement with the key could be chance for race")
+    assert found.startswith("for race, agreement with the key could be chance")
+    assert "sex" not in found
+
+
+@pytest.mark.parametrize("answer", ["made up", "constant"])
+def test_one_attribute_that_is_read_does_not_vouch_for_another(answer, benchmark_file):
+    """No key shows it; the answers for sex depend on the item, and those for race do not."""
+    benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")
+    race = np.random.default_rng(2).choice(list("YN"), (120, 2))
+    if answer == "constant":
+        race[:] = "Y"
+    texts = ["".join(own) + sex * 2 for own, sex in zip(race, "YN" * 60, strict=True)]
+    variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+    found = reason(answers_to(benchmark, texts, variants=variants), benchmark)
+    why = "every answer is “Y”" if answer == "constant" else "as if at random"
+    assert found.startswith("for race, ")
+    assert why in found
     assert "sex" not in found
 
 
@@ -376,7 +392,7 @@ def test_items_of_one_key_show_no_agreement_with_it(benchmark_file):
     keys = ["N"] * 90 + ["Y"] * 30
     texts = [key * 2 + ("YY" if key == "N" else "..") for key in keys]
     answers, benchmark = keyed_decisions(benchmark_file, texts, keys, race=f"{ONE_PAIR}\n{SEX}")
-    assert "could be chance for sex" in reason(answers, benchmark)
+    assert "for sex, agreement with the key could be chance" in reason(answers, benchmark)
 
 
 def test_scores_that_other_models_gave_are_not_the_most_frequent_one(benchmark_file):
@@ -406,9 +422,9 @@ def test_items_left_out_by_one_set_leave_the_other_sets_alone(benchmark_file):
     values = []
     for other in fewer:
         own = outcomes(pd.concat([other, last]), benchmark, **listed)
-        values.append(_Variation.of(own, {"race": np.ones(2, dtype=bool)}).p_value[1])
+        values.append(_Variation.of(own.with_unasked.groups["race"]).p_value[1])
     alone = outcomes(last, benchmark, **listed)
-    assert set(values) == {_Variation.of(alone, {"race": np.ones(1, dtype=bool)}).p_value.item()}
+    assert set(values) == {_Variation.of(alone.with_unasked.groups["race"]).p_value.item()}
 
 
 def test_answers_to_a_control_alone_are_answers(benchmark_file):

@@ -1,0 +1,204 @@
+"""How often honest and made-up decisions, levels and scores count as answers to the items.
+
+Each of 200 simulated sets answers n items for race (two groups) and sex (two groups). An honest
+model is right for 85% of the decisions, and its levels and scores are the key with normal errors;
+one answer of ten is that of another draw. Of the answers, none or 5% are missing at random. The
+made-up sets have 400 items. Values are % of the sets without a reason of `why_uninformative`; the
+tables are in docs/benchmark-files.md. It takes four minutes:
+
+    python benchmarks/reading.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats import load_benchmark
+from fairstats.answers.engine_frames import open_answers
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.outcomes import outcomes_of
+from fairstats.estimates.eligibility import why_uninformative
+
+Numbers = npt.NDArray[np.float64]
+
+SETS = 200
+ITEMS = (30, 60, 150, 300)
+KINDS = {
+    "decision": 'kind = "decision"\noptions = ["0", "1"]\nfavourable = ["1"]',
+    "level": 'kind = "level"\noptions = [0, 1, 2, 3, 4]',
+    "score": 'kind = "score"\nlimits = [0, 27]',
+}
+_REST = """
+name = "own"
+title = "Simulated"
+description = "Simulated answers."
+missing = "available"
+equivalence_margin = 0.05
+sources = ["none"]
+licence = "CC0"
+citation = "none"
+higher = "more"
+worse = "lowest"
+[versions]
+1 = "the only one"
+[attributes.race]
+label = "Race"
+groups = { white = "White", black = "Black" }
+pairs = [["white", "black"]]
+[attributes.sex]
+label = "Sex"
+groups = { male = "Male", female = "Female" }
+pairs = [["male", "female"]]
+"""
+TEXTS = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+
+
+def declare(kind: str) -> Benchmark:
+    """Return a benchmark of decisions, levels or scores without items."""
+    rest = _REST if kind != "decision" else _REST.replace('higher = "more"\nworse = "lowest"\n', "")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "own.toml"
+        path.write_text(KINDS[kind] + rest, encoding="utf-8")
+        return load_benchmark(path)
+
+
+def draw_keys(law: str, n: int, rng: np.random.Generator) -> Numbers:
+    """Draw the right answers of n items."""
+    if law.startswith("decision"):
+        return (rng.permutation(n) < n * (0.1 if "10%" in law else 0.5)).astype(float)
+    if law.startswith("level"):
+        return rng.choice(5, n, p=[0.6, 0.2, 0.1, 0.05, 0.05] if "skewed" in law else None) * 1.0
+    return np.minimum(
+        np.round(rng.gamma(1.0, 4.0, n) if "skewed" in law else rng.uniform(0, 27, n)), 27
+    )
+
+
+def draw_honest(law: str, key: Numbers, rng: np.random.Generator) -> Numbers:
+    """Draw a model's answers to the texts of each item, (items, 4)."""
+    shape = (len(key), len(TEXTS))
+    if law.startswith("decision"):
+        item = np.where(rng.random(len(key)) < 0.85, key, 1 - key)
+        again = np.where(rng.random(shape) < 0.85, key[:, None], 1 - key[:, None])
+        return np.where(rng.random(shape) < 0.1, again, item[:, None])
+    spread, top = (0.7, 4) if law.startswith("level") else (3.0, 27)
+    item = key + rng.normal(0, spread, len(key))
+    return np.clip(np.round(item[:, None] + rng.normal(0, spread / 2, shape)), 0, top)
+
+
+def eligible(kind: str, sets: list[Numbers], key: Numbers, *, keyed: bool) -> float:
+    """Return the % of answer sets, (items, 4) with NaN for missing, that have no reason."""
+    n = len(key)
+    names = np.array([f"item-{i}" for i in range(n)])
+    benchmark = replace(declare(kind), listed=tuple(names))
+    if keyed:
+        keys = dict(zip(names.tolist(), (f"{one:g}" for one in key), strict=True))
+        benchmark = replace(benchmark, answer_keys=keys)
+    parts = []
+    for place, answers in enumerate(sets):
+        for column, (attribute, group) in enumerate(TEXTS):
+            given = answers[:, column]
+            asked = ~np.isinf(given)
+            texts = pd.Series(given[asked]).map(lambda x: None if np.isnan(x) else f"{x:g}")
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "benchmark": "own",
+                        "benchmark_version": "1",
+                        "model": f"m{place}",
+                        "strategy": "plain",
+                        "item_id": names[asked],
+                        "attribute": attribute,
+                        "group": group,
+                        "sample": 0,
+                        "answer": texts.astype(object),
+                        "answer_key": [f"{x:g}" for x in key[asked]] if keyed else None,
+                    }
+                )
+            )
+    frame = pd.concat(parts, ignore_index=True)
+    outcomes = outcomes_of(open_answers(frame, [benchmark]))["own"]
+    return 100 * float(np.mean(why_uninformative(outcomes) == ""))
+
+
+def _at_random(key: Numbers, rng: np.random.Generator) -> Numbers:
+    return rng.permutation(np.repeat(key, len(TEXTS))).reshape(len(key), -1)
+
+
+def _one_per_item(key: Numbers, rng: np.random.Generator) -> Numbers:
+    return np.repeat(rng.permutation(key)[:, None], len(TEXTS), axis=1)
+
+
+def _mixed(first: Callable[..., Numbers], last: Callable[..., Numbers]) -> Callable[..., Numbers]:
+    return lambda key, rng: np.hstack([first(key, rng)[:, :2], last(key, rng)[:, 2:]])
+
+
+def _constant(key: Numbers, rng: np.random.Generator) -> Numbers:
+    return np.zeros((len(key), len(TEXTS)))
+
+
+def _chosen(made: Callable[..., Numbers], gap: float) -> Callable[..., Numbers]:
+    """Leave out the 5% of items that contradict the key, or themselves, most."""
+
+    def draw(key: Numbers, rng: np.random.Generator) -> Numbers:
+        answers = made(key, rng)
+        unlike = ((answers - key[:, None]) ** 2).sum(axis=1) + 10 * answers.var(axis=1)
+        answers[np.argsort(unlike)[-len(key) // 20 :]] = gap
+        return answers
+
+    return draw
+
+
+MADE_UP = {
+    "at random": _at_random,
+    "at random, worst 5% missing": _chosen(_at_random, np.nan),
+    "at random, worst 5% not asked": _chosen(_at_random, np.inf),
+    "race at random, sex one per item": _mixed(_at_random, _one_per_item),
+    "race constant, sex one per item": _mixed(_constant, _one_per_item),
+    "one per item": _one_per_item,
+    "one per item, worst 5% not asked": _chosen(_one_per_item, np.inf),
+}
+LAWS = {
+    "decision, 50%": "decision",
+    "decision, 10%": "decision",
+    "level": "level",
+    "level, skewed": "level",
+    "score": "score",
+    "score, skewed": "score",
+}
+
+
+def main() -> None:
+    """Print the tables of honest and of made-up sets."""
+    rng = np.random.default_rng(40)
+    print(f"{'honest: without keys | with keys':40}", *(f"{n:>5}" for n in ITEMS * 2))
+    for law, kind in LAWS.items():
+        for share in (0.0, 0.05):
+            rates: dict[bool, list[float]] = {False: [], True: []}
+            for n in ITEMS:
+                key = draw_keys(law, n, rng)
+                sets = [draw_honest(law, key, rng) for _ in range(SETS)]
+                for answers in sets:
+                    answers[rng.random(answers.shape) < share] = np.nan
+                for keyed, found in rates.items():
+                    found.append(eligible(kind, sets, key, keyed=keyed))
+            shown = [*rates[False], *rates[True]]
+            print(f"{law + f', {share:.0%} missing':40}", *(f"{x:5.1f}" for x in shown), flush=True)
+    print(f"\n{'made up, 400 items: without | with keys':40}", *LAWS, sep="  ")
+    for name, draw in MADE_UP.items():
+        cells = []
+        for law, kind in LAWS.items():
+            key = draw_keys(law, 400, rng)
+            sets = [draw(key, rng) for _ in range(SETS)]
+            cells.append([eligible(kind, sets, key, keyed=keyed) for keyed in (False, True)])
+        print(f"{name:40}", *(f"{a:5.1f} | {b:4.1f}  " for a, b in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
