@@ -142,13 +142,13 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
         given, least = (given, least) if least is not None else ("best guess", benchmark.chance)
         yield f"{given}: the lower limit of a ranked model's accuracy is above {least:.1%}"
         return
-    rule = f"informative: at least {FEWEST_UNLIKE} items have another answer than the most frequent"
-    rule += " one" + " by more than the margin" * benchmark.kind.numeric
+    rule = f"informative: for every attribute, at least {FEWEST_UNLIKE} items have another answer"
+    rule += " than the most frequent one" + " by more than the margin" * benchmark.kind.numeric
     rule += ", and answers depend on the item (F test, 5%)"
     if benchmark.same_keys:
         rule += f"; {benchmark.same_keys}"
     elif benchmark.answer_keys:
-        rule += ", and agree with the key beyond chance for every attribute (weighted kappa)"
+        rule += ", and agree with the key beyond chance (weighted kappa)"
     yield rule
 
 

@@ -118,7 +118,8 @@ def _layout(
     """Recognise the columns."""
     names = list(table)
     given = dict(columns)
-    given |= {n: n for n in ("item_id", "group", "model", *_NAMES) if n in table and n not in given}
+    own = ("item_id", "attribute", *_NAMES)
+    given |= {name: name for name in own if name in table and name not in given}
     used = {part.strip() for path in given.values() for part in path.split("+")}
     free = [name for name in names if name not in used]
     rows = not wide and bool(_group_columns(table, free))
@@ -343,7 +344,7 @@ def _telling_apart(
     table: pd.DataFrame, fields: Mapping[str, str], left_out: Iterable[str]
 ) -> dict[str, str]:
     """Return the column without which rows repeat, and how to use it; empty if there is none."""
-    keys = ("item_id", "group", *_UNITS)
+    keys = ("item_id", "attribute", "group", *_UNITS)
     by = [part.strip() for key in keys for part in fields.get(key, "").split("+") if part]
     if not set(by) <= set(table) or not table.duplicated(by).any():
         return {}

@@ -415,6 +415,14 @@ def test_rows_of_answers_are_recognised():
     assert (layout.attribute, layout.crossed, layout.models) == ("race_sex", ("race", "sex"), True)
 
 
+def test_column_named_attribute_is_the_attribute_of_the_groups():
+    """Groups of two attributes can have the same name."""
+    table = long_table(attribute=lambda rows: "race", group=lambda rows: rows["race"])
+    both = pd.concat([table, table.assign(attribute="sex")]).drop(columns=["race", "sex"])
+    both = both.drop_duplicates(["case", "llm", "attribute", "group"])
+    assert recognise_layout(both, columns={}, source="table.csv").left_out == {}
+
+
 def test_version_without_a_patient_beside_crossed_groups_is_the_baseline(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = long_table()
