@@ -126,42 +126,31 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     def all_of(condition: pd.Series) -> pd.Series:
         return (condition | ~directed).groupby(keys).transform("all")
 
-    def turned(low: str, high: str) -> tuple[pd.Series, pd.Series]:
-        """Return limits reoriented so that higher is better."""
-        return (
-            judged[low].where(up, -judged[high]),
-            judged[high].where(up, -judged[low]),
-        )
+    def turned(low: str, high: str) -> pd.Series:
+        """Return a limit reoriented so that higher is better."""
+        return judged[low].where(up, -judged[high])
 
-    worst, best = turned("ci_low", "ci_high")
-    # An interval is only approximate, so the test has to agree.
-    tested = judged["p_pair_adjusted"] <= alpha
-    won, lost = (tested & all_of(side) for side in (worst > 0, best < 0))
+    # Tests decide, not intervals: those leave signs open that a completion can settle.
+    tested, change = judged["p_pair_adjusted"] <= alpha, turned("estimate", "estimate")
+    won, lost = (tested & all_of(side) for side in (change > 0, change < 0))
     # A figure that changes alone must survive too.
     moved = directed & (judged["p_adjusted"] <= alpha)
-    rises = moved & (judged["estimate"].where(up, -judged["estimate"]) > 0)
-    falls = moved & ~rises
-    worst, best = turned("lowest", "highest")
+    rises, falls = moved & (change > 0), moved & (change <= 0)
+    worst, best = turned("lowest", "highest"), turned("highest", "lowest")
     survives = all_of(worst > 0).where(won, all_of(best < 0))
     survives &= judged["p_worst_adjusted"] <= alpha
     kept = (worst > 0).where(rises, best < 0) & (judged["p_change_adjusted"] <= alpha)
     survives = survives.where(won | lost, all_of(~moved | kept))
     guesses = pd.Series("", index=judged.index)
-    for wins, side in ((falls | lost, "guessing_old"), (rises | won, "guessing_new")):
-        there = wins.groupby(keys).transform("any") & judged[side].ne("")
-        guesses = guesses.mask(there, judged[side])
+    for side, wins in (("old", falls | lost), ("new", rises | won)):
+        why = judged[f"guessing_{side}"]
+        there = wins.groupby(keys).transform("any") & why.ne("")
+        guesses = guesses.mask(there, f"{side} answers: " + why)
     reason = judged["no_verdict"].mask(
         judged["no_verdict"].eq("") & ~survives,
         "missing answers of either model could change the verdict",
     )
-    reason = reason.mask(
-        reason.eq("") & guesses.ne(""), "the better model is no better than a guess: " + guesses
-    )
-    holds_0 = directed & (judged["ci_low"] <= 0) & (judged["ci_high"] >= 0)
-    reason = reason.mask(
-        reason.eq("") & tested & holds_0.groupby(keys).transform("any"),
-        "the tests reject, but an interval includes 0",
-    )
+    reason = reason.mask(reason.eq(""), guesses)
     verdict = pd.Series(
         np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, UNCLEAR)), index=judged.index
     ).where(reason.eq(""), UNCLEAR)
@@ -370,7 +359,7 @@ def bounds_rows(compared: Compared) -> list[Row]:
                     "ci_method": "bounds",
                     "p_value": np.nan,
                     "test": None,
-                    "n": int(totals[1][_N]) // compared.steps,
+                    "n": len(sides[1]),
                 }
             )
     return rows

@@ -34,10 +34,10 @@ def cautions(outcomes: Outcomes) -> Texts:
     There are four. At most one item has answers that change with a group per 20 items with wrong
     answers that do not, of at least 10: a vote over the versions of an item gives such answers,
     under whatever name, and so does a system that does not see the group. It needs keys, and is
-    made per attribute; scores that differ by up to a tenth of the margin are the same. Or nearly
-    all answers are of one kind: fewer than 10% differ from it, or fewer than half as many as keys
-    differ from their own most frequent kind. Or a setting is recorded for some groups only, see
-    `fairstats.counts.settings`. Or the answers state the keys, not the benchmark.
+    made per attribute; scores that differ by up to a tenth of the margin, or ``same_within``, are
+    the same. Or nearly all answers are of one kind: fewer than 10% differ from it, or fewer than
+    half as many as keys differ from their own most frequent kind. Or a setting is recorded for some
+    groups only, see `fairstats.counts.settings`. Or the answers state the keys, not the benchmark.
     """
     unrecorded = [own.caution for own in outcomes.grid.settings]
     stated = stated_keys(outcomes.grid)
@@ -55,7 +55,7 @@ def stated_keys(grid: Grid) -> list[str]:
 
 def _never_changed(outcomes: Outcomes) -> list[str]:
     room = _room(outcomes.benchmark)
-    changes = f"answer changes by more than {room:g}" if room else "answer changes"
+    by = f" by more than {room:g}" * (room > 0)
     tables = {
         attribute.label: _changes(outcomes.groups[attribute.name])
         for attribute in outcomes.benchmark.varied
@@ -63,6 +63,8 @@ def _never_changed(outcomes: Outcomes) -> list[str]:
     }
     notes = []
     for unit in range(len(outcomes.grid.units)):
+        several = any(own.copies[unit] > 1 for own in outcomes.groups.values())
+        changes = f"item's samples change{by}" if several else f"answer changes{by}"
         # Changed, wrong and all compared items, by attribute.
         found = {label: table[unit].tolist() for label, table in tables.items() if table[unit, 2]}
         few = {

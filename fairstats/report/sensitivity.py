@@ -99,7 +99,8 @@ def robustness(own: AnswerSet, pairs: Sequence[Pair] = ()) -> Robustness:
     undecided = [pair for pair in pairs if "could change the verdict" in pair.reason]
     for pair in pairs:
         rows = pair.rows(own.sensitivity)
-        aspects = [INTERVAL, TEST] if undecided or nothing_missing(rows) else list(_METHODS)
+        fewer = pair in undecided or nothing_missing(rows)
+        aspects = [INTERVAL, TEST] if fewer else list(_METHODS)
         # The policy bounds has no verdict.
         rows = rows[rows["aspect"].isin(aspects) & (rows["choice"] != "bounds")]
         if pair.verdict is None or rows.empty:
@@ -113,6 +114,8 @@ def robustness(own: AnswerSet, pairs: Sequence[Pair] = ()) -> Robustness:
         kept = rows[sound] if other.any() else rows
         for aspect, number in kept.groupby("aspect")["choice"].nunique().items():
             counts[str(aspect)] = min(counts.get(str(aspect), number), number)
+    if undecided:
+        counts.pop(MISSING, None)
     kept_by = [
         f"{number_word(counts[aspect])} {methods.format(test=test_name(own.kind))}"
         for aspect, methods in _METHODS.items()

@@ -325,7 +325,12 @@ def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     marked = rows[rows[[MARK_COLUMN, "answer_key", "answer"]].notna().all(axis=1)]
     if marked.empty:
         return None
-    wrong = (marked["answer"] == marked["answer_key"]).astype("float64") != marked[MARK_COLUMN]
+    same = marked["answer"] == marked["answer_key"]
+    wrong = same.astype("float64") != marked[MARK_COLUMN]
+    if layout.benchmark.same_within:
+        # A score next to the key can be right or not.
+        away = (pd.to_numeric(marked["answer"]) - pd.to_numeric(marked["answer_key"])).abs()
+        wrong &= same | (away > layout.benchmark.same_within + 1e-9)
     by_item = wrong.groupby(marked["item_id"]).any()
     share, items = float(wrong.mean()), int(by_item.sum())
     # A corrected key changes the marks of whole items.

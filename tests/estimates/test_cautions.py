@@ -253,7 +253,7 @@ def test_votes_made_for_each_sample_have_the_caution(declare):
     lost = (both["item_id"] == "item-7") & (both["group"] == "black") & (both["sample"] == 0)
     both.loc[lost, ["answer", "status"]] = [None, "unparsed"]
     (note,) = notes_of(both, benchmark)
-    assert note.startswith("no answer changes with the group, as in votes")
+    assert note.startswith("no item's samples change with the group, as in votes")
 
 
 def test_caution_names_the_attributes_whose_answers_do_not_change(demo):

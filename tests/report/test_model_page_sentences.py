@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -109,6 +110,14 @@ def test_gap_without_a_verdict_cannot_be_judged(given):
     answer = matters(own)
     assert answer.short == "Cannot be judged"
     assert answer.text.endswith("The answers are too few.")
+
+
+def test_gap_matters_also_if_another_group_has_no_answers(given):
+    nothing = {"estimate": np.nan, "verdict": None, "verdict_reason": "a group has no answers"}
+    answer = matters(given(**verdict(SHOWN, 0.06, 0.2), pairs={SEX: nothing}))
+    assert answer.short == "Yes for Race and Income, cannot be judged for Sex"
+    assert "+13.0 points" in answer.text
+    assert answer.text.endswith("Sex: a group has no answers.")
 
 
 # Could it be chance?
@@ -298,9 +307,15 @@ def test_a_size_without_limits_has_no_level_in_its_heading(given):
 # Would other choices change the verdict?
 
 
-def sensitivity(release: Release, of: str = RACE, **verdicts: str) -> Release:
-    """Return the release with other verdicts on an attribute under these choices."""
+def sensitivity(
+    release: Release, of: str = RACE, *, missing: float = 0.0, **verdicts: str
+) -> Release:
+    """Return the release with other verdicts on an attribute under these choices.
+
+    Missing answers could raise every difference by `missing`.
+    """
     rows = release.table("sensitivity").copy()
+    rows.loc[rows["choice"] == "bounds", "ci_high"] += missing
     rows.loc[rows["attribute"] != POOLED, "verdict"] = OPEN
     for choice, word in verdicts.items():
         rows.loc[(rows["choice"] == choice) & (rows["attribute"] == of), "verdict"] = word
@@ -326,6 +341,14 @@ def test_choices_that_change_a_verdict_are_named(given, release, choice, short, 
     answer = other_choices(given(**verdict(OPEN), of=sensitivity(release, **choice)))
     assert answer.short == short
     assert answer.text == snapshot
+
+
+def test_policy_that_changes_a_verdict_is_named_next_to_an_open_one(given, release):
+    """Missing answers leave the verdict on sex open, whatever the policy."""
+    left = "missing answers could change the verdict"
+    of = sensitivity(release, missing=0.1, incorrect=SHOWN)
+    answer = other_choices(given(**verdict(OPEN), pairs={SEX: {"verdict_reason": left}}, of=of))
+    assert "the policy “incorrect”" in answer.text
 
 
 def test_method_that_is_not_counted_is_named_with_its_verdict(given, release):

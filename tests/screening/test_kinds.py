@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -128,6 +129,20 @@ def test_marks_with_a_tolerance_do_not_block(kind, declare):
     assert "block" not in set(marks["flag"])
     asked = marks.loc[marks["flag"] == "look", "note"]
     assert asked.str.endswith("with another version of the key, or by another rule?").all()
+
+
+@pytest.mark.parametrize("tolerance", [0, 1])
+def test_marks_by_the_declared_tolerance_are_not_asked_about(tolerance, declare):
+    """Scores may have been marked as right if they are as good as the key."""
+    keys = "item_id,answer_key\n" + "".join(f"item-{i},1\n" for i in range(ITEMS))
+    benchmark = declare("score", keys=keys, keys_file='keys_file = "keys.csv"')
+    benchmark = replace(benchmark, same_within=1)
+    table = answers_to(benchmark, "score", answer_key="1")
+    for limit, asked in ((tolerance, False), (3, True)):
+        table["correct"] = (table["answer"].astype(float) - 1).abs() <= limit
+        found = screen(table, benchmarks=[benchmark]).to_frame()
+        flags = set(found.loc[found["check"] == "stored_marks", "flag"])
+        assert ("look" in flags) == asked
 
 
 def test_missing_answers_of_one_cluster_are_one_sign(declare):

@@ -60,7 +60,7 @@ _MOST_DOTS = 50
 def answer(own: AnswerSet) -> Answer:
     """State whether the difference is larger than the equivalence margin."""
     kind, gaps = own.kind, {pair: pair.gap for pair in own.pairs}
-    if own.ranged or own.selected or not all(gap.known for gap in gaps.values()):
+    if own.ranged or own.selected or not any(gap.known for gap in gaps.values()):
         return unknown(own)
     said = {}
     for pair, gap in gaps.items():
@@ -71,8 +71,9 @@ def answer(own: AnswerSet) -> Answer:
             INCONCLUSIVE: "Unclear",
         }
         said[pair] = word.get(pair.verdict or "", CANNOT)
-    size = span_of((gap.estimate for gap in gaps.values()), kind, signed=True)
-    text = f"The {noun(kind)}{' is' if len(gaps) == 1 else 's are'} {size} {kind.unit}"
+    known = [gap.estimate for gap in gaps.values() if gap.known]
+    size = span_of(known, kind, signed=True)
+    text = f"The {noun(kind)}{' is' if len(known) == 1 else 's are'} {size} {kind.unit}"
     if len(gaps) == 1:
         text += f" ({level(own.release.alpha)} interval {own.pairs[0].gap.limits})"
     why = reasons(own, (pair for pair, word in said.items() if word in ("Unclear", CANNOT)))
