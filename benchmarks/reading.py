@@ -72,7 +72,8 @@ def declare(kind: str) -> Benchmark:
 def draw_keys(law: str, n: int, rng: np.random.Generator) -> Numbers:
     """Draw the right answers of n items."""
     if law.startswith("decision"):
-        return (rng.permutation(n) < n * (0.1 if "10%" in law else 0.5)).astype(float)
+        share = int(law.partition(", ")[2].rstrip("%")) / 100
+        return (rng.permutation(n) < n * share).astype(float)
     if law.startswith("level"):
         return rng.choice(5, n, p=[0.6, 0.2, 0.1, 0.05, 0.05] if "skewed" in law else None) * 1.0
     return np.minimum(
@@ -131,6 +132,12 @@ def _at_random(key: Numbers, rng: np.random.Generator) -> Numbers:
     return rng.permutation(np.repeat(key, len(TEXTS))).reshape(len(key), -1)
 
 
+def _first_text(key: Numbers, rng: np.random.Generator) -> Numbers:
+    answers = _at_random(key, rng)
+    answers[rng.permutation(len(key)) < len(key) / 20, 1:] = np.nan
+    return answers
+
+
 def _one_per_item(key: Numbers, rng: np.random.Generator) -> Numbers:
     return np.repeat(rng.permutation(key)[:, None], len(TEXTS), axis=1)
 
@@ -159,12 +166,14 @@ MADE_UP = {
     "at random": _at_random,
     "at random, worst 5% missing": _chosen(_at_random, np.nan),
     "at random, worst 5% not asked": _chosen(_at_random, np.inf),
+    "at random, 5% with the first text alone": _first_text,
     "race at random, sex one per item": _mixed(_at_random, _one_per_item),
     "race constant, sex one per item": _mixed(_constant, _one_per_item),
     "one per item": _one_per_item,
     "one per item, worst 5% not asked": _chosen(_one_per_item, np.inf),
 }
 LAWS = {
+    "decision, 2%": "decision",
     "decision, 50%": "decision",
     "decision, 10%": "decision",
     "level": "level",

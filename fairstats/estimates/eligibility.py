@@ -18,7 +18,7 @@ from fairstats.counts.patterns import (
     pair_weights,
     sums_by_unit,
 )
-from fairstats.estimates.reading import why_not_read
+from fairstats.estimates.reading import asked_of_most, why_not_read
 from fairstats.estimates.same_variants import unlike_others
 from fairstats.inference.intervals import wilson
 from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B
@@ -72,18 +72,43 @@ def why_uninformative(
 ) -> Texts:
     """Return why the answers of each model say nothing about fairness; empty if they do.
 
-    A choice must be better than a guess, see `why_not_above_chance`. A model that always gives the
-    same decision, level or score does not read the items: it is equal for all groups as a stamp is.
+    Choices must be better than a guess, see `why_not_above_chance`. Other answers must depend on
+    the item in each pair, see `fairstats.estimates.reading.why_not_read`: those of the baseline and
+    controls, and of attributes that were not asked of most items, only if there are no others.
     """
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
-    counted = _counted(outcomes, attributes)
-    # The answers for crossed groups are those for the groups of several attributes.
-    judged: dict[str, bool] = {}
-    for name, untested in zip(outcomes.attribute[counted], outcomes.untested[counted], strict=True):
-        source = (outcomes.groups[name].crossing or outcomes.groups[name].attribute).name
-        judged[source] = judged.get(source, False) or not untested
-    return why_not_read(outcomes, judged)
+    benchmark, counted = outcomes.benchmark, _counted(outcomes, attributes)
+    there = outcomes.units_with_pairs > 0
+    judged, mostly = there & ~outcomes.untested, np.zeros(len(outcomes), dtype=bool)
+    for name in outcomes.groups:
+        mostly |= (outcomes.attribute == name) & asked_of_most(outcomes, name)[outcomes.unit]
+    reasons, found = outcomes.once(why_not_read), []
+    for unit in range(len(outcomes.grid.units)):
+        own = counted[outcomes.unit[counted] == unit]
+        rules = (own[rule[own]] for rule in (judged & mostly, judged, there))
+        pairs: dict[str, list[str]] = {}
+        for place in next(filter(len, rules), ()):
+            pair = (outcomes.group_a[place], outcomes.group_b[place])
+            label = benchmark.attributes[outcomes.attribute[place]].pair_label(pair)
+            pairs.setdefault(reasons[place], []).append(label)
+        texts = (
+            [*pairs]
+            if len(pairs) == 1
+            else [f"for {listed(labels)}, {text}" for text, labels in pairs.items() if text]
+        )
+        found.append(_joined(texts) if pairs else "no answers")
+    return np.array(found, dtype=object)
+
+
+def why_pairs_uninformative(outcomes: Outcomes) -> Texts:
+    """Return why the answers for each pair say nothing about fairness; empty if they do.
+
+    A model that guesses in a pair of choices counts as guessing in all of them.
+    """
+    of_sets = outcomes.once(why_uninformative)[outcomes.unit]
+    whole = outcomes.pooled | outcomes.benchmark.kind.needs_key
+    return np.where(whole, of_sets, outcomes.once(why_not_read))
 
 
 def why_not_above_chance(

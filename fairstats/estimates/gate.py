@@ -36,6 +36,7 @@ from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
+from fairstats.estimates.reading import why_not_read
 from fairstats.estimates.tested_pairs import pairs_of
 from fairstats.inference.verdict import EQUIVALENT, rare_share, with_room
 from fairstats.metrics.accuracy_ratio import ratio_of
@@ -254,7 +255,7 @@ def _of_benchmark(
     wanted = _attributes(benchmark, attributes)
     judged = judge([outcomes], counting, alpha)
     ineligible = why_unranked(outcomes, attributes=[BASELINE, *(one.name for one in wanted)])
-    careful = outcomes.once(cautions)
+    careful, unread = outcomes.once(cautions), outcomes.once(why_not_read)
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     places = {key: place for place, key in enumerate(keys)}
     rows: list[dict[str, Any]] = []
@@ -278,7 +279,9 @@ def _of_benchmark(
                     rests_on = one.pairs if whole else (pair,)
                     parts = [places.get((unit, one.name, *each)) for each in rests_on]
                     row |= figures.get((unit, one.name, *pair), _UNKNOWN)
-                    result, reason = _result(check, row, parts, obstacle, published, judged)
+                    unreads = [unread[place] for place in parts if place is not None]
+                    why = obstacle or next(filter(None, unreads), "")
+                    result, reason = _result(check, row, parts, why, published, judged)
                     if not benchmark.items and result == PASS:
                         result, reason = CANNOT_TELL, _UNLISTED
                     elif result == PASS and careful[unit]:

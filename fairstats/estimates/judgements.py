@@ -27,7 +27,7 @@ from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import (
     SELECTED,
     why_other_variants,
-    why_uninformative,
+    why_pairs_uninformative,
 )
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
@@ -281,7 +281,7 @@ class Judgements:
     @cached_property
     def guessing(self) -> Texts:
         """Return why the model of each pair counts as guessing; empty if it does not."""
-        return self._each(lambda part: part.outcomes.once(why_uninformative)[part.outcomes.unit])
+        return self._each(lambda part: part.outcomes.once(why_pairs_uninformative))
 
     @cached_property
     def cautions(self) -> Texts:

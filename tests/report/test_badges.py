@@ -136,12 +136,12 @@ def test_status_of_withheld_verdict_is_never_plain():
     assert status_of(OPEN, unasked) == "inconclusive (items not asked)"
     near = "not called equivalent: every answer is “51” or within the margin of it"
     assert "always the same answer" not in status_of(OPEN, near)
-    for text in (
-        "depend on the group alone, not on the item",
-        "vary as much within items as between",
+    chance = "not called equivalent: agreement {} could be chance (p = 0.4)"
+    for of, short in (
+        ("between the groups", "answers not shown to depend on the item"),
+        ("with the key", "agreement with the key not shown"),
     ):
-        found = status_of(OPEN, f"not called equivalent: the answers {text}")
-        assert found == "inconclusive (answers not shown to depend on the item)"
+        assert status_of(OPEN, chance.format(of)) == f"inconclusive ({short})"
     assert status_of(OPEN, "a reason of tomorrow") == "inconclusive (verdict withheld)"
     # A reason explains a withheld verdict, or is a caution about "equivalent".
     assert status_of(SHOWN, "missing answers") == SHOWN

@@ -281,7 +281,10 @@ def _uninformative(pair: Pair, answers: AnswerSet) -> str:
     """Return why answers show nothing, however certain: they are always the same, or guesses."""
     _, found, why = pair.reason.partition("not called equivalent: ")
     # A disparity is one, whoever guesses.
-    return why if found else answers.uninformative * (pair.verdict == INCONCLUSIVE)
+    if found or pair.verdict != INCONCLUSIVE:
+        return why
+    # What is said of some pairs need not hold for this one.
+    return "" if answers.uninformative.startswith("for ") else answers.uninformative
 
 
 def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
