@@ -122,16 +122,18 @@ def chance_agreement(a: FloatArray, b: FloatArray, units: IntArray, sizes: IntAr
     >>> round(p, 3)
     0.004
     """
+    _, place = np.unique(units, return_inverse=True)
+    size = np.bincount(place, sizes)
+    if (n := len(size)) < 3:
+        return 1.0
     # Smaller products of spreads are rounding errors.
     least = 1e-28 * (len(a) * float(np.abs(a).max() * np.abs(b).max())) ** 2
-    _, place = np.unique(units, return_inverse=True)
-    a, b, size = a - a.mean(), b - b.mean(), np.bincount(place, sizes)
-    n, alike = len(size), (size == size[0]).all()
+    a, b, alike = a - a.mean(), b - b.mean(), (size == size[0]).all()
     u = np.bincount(place, a * b)
     if alike:
         a, b = (np.bincount(place, one) / np.bincount(place) for one in (a, b))
     spread = float((a**2).sum() * (b**2).sum())
-    if n < 3 or spread <= least:
+    if spread <= least:
         return 1.0
     if not alike:
         total = np.sqrt((u**2).sum())

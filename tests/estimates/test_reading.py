@@ -20,6 +20,7 @@ def p_of(a, b, units=None, sizes=None):
 @pytest.mark.parametrize(
     ("a", "b"),
     [
+        ([], []),
         ([1], [1]),
         ([0, 1], [0, 1]),
         ([1] * 9, [0, 1, 2] * 3),
@@ -29,7 +30,7 @@ def p_of(a, b, units=None, sizes=None):
 )
 def test_constant_answers_and_few_units_agree_by_chance(a, b):
     assert p_of(a, b) == 1
-    assert p_of(a, b, sizes=[2, *[1] * (len(a) - 1)]) == 1
+    assert p_of(a, b, sizes=[2, *[1] * (len(a) - 1)][: len(a)]) == 1
 
 
 def test_p_value_is_near_that_of_all_permutations():
