@@ -142,13 +142,15 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
         given, least = (given, least) if least is not None else ("best guess", benchmark.chance)
         yield f"{given}: the lower limit of a ranked model's accuracy is above {least:.1%}"
         return
-    rule = f"informative: for every attribute, at least {FEWEST_UNLIKE} items have another answer"
-    rule += " than the most frequent one" + " by more than the margin" * benchmark.kind.numeric
-    rule += ", and answers depend on the item (F test, 5%)"
+    rule = f"informative: for every pair of groups, at least {FEWEST_UNLIKE} items have another"
+    rule += (
+        " answer than the most frequent one" + " by more than the margin" * benchmark.kind.numeric
+    )
+    rule += ", and the groups' answers to an item agree beyond chance (permutation test, 2.5%)"
     if benchmark.same_keys:
         rule += f"; {benchmark.same_keys}"
     elif benchmark.answer_keys:
-        rule += ", and agree with the key beyond chance (weighted kappa)"
+        rule += ", also with the key"
     yield rule
 
 

@@ -26,7 +26,7 @@ TESTED_TOGETHER = {
     "release": "all pairs of the release",
 }
 _GUESSING = "the accuracy is too close to guessing"
-_SAME = "answers are (nearly) always the same or vary as if at random"
+_SAME = "answers are (nearly) always the same, or agree between the groups no better than by chance"
 
 
 def show_terms(release: Release) -> None:
