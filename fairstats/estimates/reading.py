@@ -28,8 +28,8 @@ def why_not_read(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    The independent units are items, or declared clusters. A missing answer counts as the lowest or
-    highest of the pair's answers, whichever is further from the other group's, or from the key:
+    The independent units are items, or declared clusters. A missing answer counts as the lowest of
+    the pair's answers if the other group's, or the key, is above its mean, and else as the highest:
     those in which a random model contradicts itself could be left out. So do items that were not
     asked, if they are as few as `Benchmark.common_items` allows. Of an attribute of fewer items,
     those that were asked count.
@@ -94,10 +94,12 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     known, whole = ~np.isnan(key), outcomes.with_unasked
     keys = whole.once(_keys)[whole.grid.span(unit)]
     # With one key for all items, no answers agree beyond chance.
-    if len(np.unique(keys[~np.isnan(keys)])) > 1:
-        both = np.mean([_completed(values, one, samples, ends, key) for one in given], axis=0)
-        if (p := chance_agreement(both[known], key[known], units[known], samples[known])) > _LEVEL:
-            return f"agreement with the key could be chance (p = {p:.2g})"
+    if len(np.unique(keys[~np.isnan(keys)])) < 2:
+        return ""
+    key, units, samples = key[known], units[known], samples[known]
+    sides = [_completed(values, one[known], samples, ends, key) for one in given]
+    if (p := chance_agreement(np.mean(sides, axis=0), key, units, samples)) > _LEVEL:
+        return f"agreement with the key could be chance (p = {p:.2g})"
     return ""
 
 
@@ -153,10 +155,13 @@ def _mean(values: FloatArray, given: IntArray) -> FloatArray:
 def _completed(
     values: FloatArray, given: IntArray, samples: IntArray, ends: FloatArray, partner: FloatArray
 ) -> FloatArray:
-    """Return the mean of each row, missing answers as the end that is further from the partner."""
+    """Return the mean of each row, missing answers low if the partner is above its mean, or high.
+
+    What is far from the partner could still be on its side of the mean, and agree.
+    """
     n = (given >= 0).sum(axis=1)
-    far = ends[np.abs(ends - partner[:, None]).argmax(axis=1)]
-    return (np.nan_to_num(_mean(values, given)) * n + (samples - n) * far) / samples
+    other = np.where(partner > partner.sum() / max(len(partner), 1), ends[0], ends[1])
+    return (np.nan_to_num(_mean(values, given)) * n + (samples - n) * other) / samples
 
 
 def _keys(outcomes: Outcomes) -> FloatArray:

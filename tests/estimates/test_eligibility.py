@@ -225,6 +225,20 @@ def test_answers_left_out_of_several_groups_are_no_evidence(share, groups, bench
     assert (why_pairs_uninformative(own) != "").mean() > 0.9
 
 
+def test_answers_left_out_next_to_middling_ones_are_no_evidence(benchmark_file):
+    """The highest score is far from those above the mean, and on their side of it."""
+    benchmark = declared(benchmark_file, "score", race=ONE_PAIR)
+    rng, sets = np.random.default_rng(4), []
+    for place in range(20):
+        scores = np.minimum(rng.gamma(0.5, 2, (400, 2)), 9).astype(int)
+        texts = ["".join(map(str, row)) for row in scores]
+        for item in np.argsort(np.abs(scores[:, 1] - 4))[:20]:
+            texts[item] = "-" + texts[item][1]
+        sets.append(answers_to(benchmark, texts, model=f"m{place}"))
+    own = outcomes(pd.concat(sets, ignore_index=True), benchmark)
+    assert (why_pairs_uninformative(own) != "").mean() > 0.9
+
+
 @pytest.mark.parametrize("group", ["random", "constant"])
 @pytest.mark.parametrize("keyed", [False, True])
 def test_each_pair_of_groups_must_depend_on_the_item(keyed, group, benchmark_file):
