@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fairstats._lib.formatting import (
@@ -245,11 +246,16 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
         return
     alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
     same = [pair for pair in judged if _uninformative(pair, answers)]
-    if same:
-        which = "" if len(same) == len(answers.pairs) else f" on {names_of(same, answers)}"
-        # Of several reasons the first is enough; the finding has all of them.
-        yield NO_BASIS, f"for a verdict{which}: {_uninformative(same[0], answers).split('; ')[0]}."
-        judged = [pair for pair in judged if pair not in same]
+    without = defaultdict(list)
+    for pair in same:
+        # Of several reasons of a pair the first is enough; the finding has all of them, and p.
+        without[_uninformative(pair, answers).partition("; ")[0].partition(" (p = ")[0]].append(
+            pair
+        )
+    for why, own in without.items():
+        which = "" if len(own) == len(answers.pairs) else f" on {names_of(own, answers)}"
+        yield NO_BASIS, f"for a verdict{which}: {why}."
+    judged = [pair for pair in judged if pair not in same]
     for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
         own = [pair for pair in judged if pair.verdict == verdict]
         if not own:
