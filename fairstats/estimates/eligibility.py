@@ -91,7 +91,8 @@ def why_uninformative(
         for place in next(filter(len, rules), ()):
             pair = (outcomes.group_a[place], outcomes.group_b[place])
             label = benchmark.attributes[outcomes.attribute[place]].pair_label(pair)
-            pairs.setdefault(reasons[place], []).append(label)
+            # Of several pairs, each has its own p-value.
+            pairs.setdefault(reasons[place].partition(" (p = ")[0], []).append(label)
         texts = (
             [*pairs]
             if len(pairs) == 1

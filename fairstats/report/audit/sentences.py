@@ -249,9 +249,8 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
     without = defaultdict(list)
     for pair in same:
         # Of several reasons of a pair the first is enough; the finding has all of them, and p.
-        without[_uninformative(pair, answers).partition("; ")[0].partition(" (p = ")[0]].append(
-            pair
-        )
+        first = _uninformative(pair, answers).partition("; ")[0]
+        without[first.partition(" (p = ")[0]].append(pair)
     for why, own in without.items():
         which = "" if len(own) == len(answers.pairs) else f" on {names_of(own, answers)}"
         yield NO_BASIS, f"for a verdict{which}: {why}."
