@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import FEWEST_UNLIKE
-from fairstats.counts.grid import Grid
+from fairstats.counts.grid import NOT_ASKED, Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import IntArray
 
@@ -28,11 +30,11 @@ def why_not_read(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    The independent units are items, or declared clusters. A missing answer counts as the lowest of
-    the pair's answers if the other group's, or the key, is above its mean, and else as the highest:
-    those in which a random model contradicts itself could be left out. So do items that were not
-    asked, if they are as few as `Benchmark.common_items` allows. Of an attribute of fewer items,
-    those that were asked count.
+    Answers are compared by their ranks. Of several samples, the first ones count, as many as all
+    items have. A missing answer counts as the lowest of the pair's answers if the other group's, or
+    the key, is above its mean, and else as the highest: those in which a random model contradicts
+    itself could be left out. So do items that were not asked, if they are as few as
+    `Benchmark.common_items` allows. Of an attribute of fewer items, those that were asked count.
     """
     benchmark, found = outcomes.benchmark, np.full(len(outcomes), "", dtype=object)
     if benchmark.kind.needs_key:
@@ -59,58 +61,78 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     given = [own.answers_of(groups.index(group))[span] for group in pair]
     if not all((one >= 0).any() for one in given):
         return ""
-    items, values = own.rows[span], _values(own.grid)
-    counts = sum(np.bincount(one[one >= 0], minlength=len(values)) for one in given)
-    most, alike = counted_alike(own.grid, np.asarray(counts))
-    unlike = np.any([((one >= 0) & ~alike[one]).any(axis=1) for one in given], axis=0)
-    others = len(np.unique(items[unlike]))
-    if others < FEWEST_UNLIKE:
-        if others:
-            some = f"{others} of {len(np.unique(items))} {benchmark.words.items}"
-            return f"only {some} have answers unlike the most frequent kind"
-        same = np.count_nonzero(counts) == 1
-        if not same and not benchmark.kind.numeric:
-            return "no decision is favourable, or all are"
-        label = benchmark.labels.get(own.grid.options[most], own.grid.options[most])
-        return f"every answer is “{label}”" + " or within the margin of it" * (not same)
-    chosen = values[np.asarray(counts) > 0]
-    ends, samples = np.array([chosen.min(), chosen.max()]), own.samples[span]
-    units = own.grid.cluster[span] if len(own.grid.cluster) else items
-    means = [_mean(values, one) for one in given]
+    # As in ranks, the first samples, as many as all items have: the others could be chosen ones.
+    least, items, values = int(own.samples[span].min()), own.rows[span], _values(own.grid)
+    given = [np.where((one != NOT_ASKED).cumsum(axis=1) <= least, one, NOT_ASKED) for one in given]
+    counts = np.sum([np.bincount(one[one >= 0], minlength=len(values)) for one in given], axis=0)
+    if why := _why_constant(own.grid, given, items, counts):
+        return why
+    ranks = _ranks(values, counts)
+    ends = ranks[counts > 0].min(), ranks[counts > 0].max()
+    _, first, item = np.unique(items, return_index=True, return_inverse=True)
+
+    def completed(one: IntArray, partner: FloatArray) -> FloatArray:
+        """Return each item's mean rank; missing answers are on the partner's other side."""
+        n = (one >= 0).sum(axis=1)
+        total = np.where(one >= 0, ranks[one], 0.0).sum(axis=1)
+        # What is far from the partner could still be on its side of the mean, and agree.
+        above = partner > partner[np.isfinite(partner)].mean()
+        mean = (total + (least - n) * np.where(above, *ends)) / least
+        return np.bincount(item, mean) / np.bincount(item)
+
+    means = [_mean(ranks, one) for one in given]
     # Of items without an answer, one group has the lowest and the other the highest, in turn.
     neither = np.isnan(means).all(axis=0)
-    turn = np.cumsum(neither) % 2
+    turn = np.where(np.cumsum(neither) % 2, np.inf, -np.inf)
     partners = [
-        np.where(neither, ends[turn ^ side], np.where(np.isnan(other), mean, other))
-        for side, (mean, other) in enumerate([means, means[::-1]])
+        np.where(neither, sign * turn, np.where(np.isnan(other), mean, other))
+        for sign, mean, other in zip((1, -1), means, means[::-1], strict=True)
     ]
-    a, b = (
-        _completed(values, one, samples, ends, partner)
-        for one, partner in zip(given, partners, strict=True)
-    )
-    if (p := chance_agreement(a, b, units, samples)) > _LEVEL:
+    a, b = (completed(*one) for one in zip(given, partners, strict=True))
+    clusters = own.grid.cluster[span][first] if benchmark.cluster else None
+    if (p := chance_agreement(a, b, clusters)) > _LEVEL:
         return f"agreement between the groups could be chance (p = {p:.2g})"
-    key = outcomes.once(_keys)[items]
-    known, whole = ~np.isnan(key), outcomes.with_unasked
+    key, whole = outcomes.once(_keys)[items], outcomes.with_unasked
     keys = whole.once(_keys)[whole.grid.span(unit)]
     # With one key for all items, no answers agree beyond chance.
     if len(np.unique(keys[~np.isnan(keys)])) < 2:
         return ""
-    key, units, samples = key[known], units[known], samples[known]
-    sides = [_completed(values, one[known], samples, ends, key) for one in given]
-    if (p := chance_agreement(np.mean(sides, axis=0), key, units, samples)) > _LEVEL:
+    known = ~np.isnan(key[first])
+    if not known.any():
+        return "no item has a key"
+    both = np.mean([completed(one, key) for one in given], axis=0)[known]
+    clusters = None if clusters is None else clusters[known]
+    if (p := chance_agreement(both, scipy.stats.rankdata(key[first][known]), clusters)) > _LEVEL:
         return f"agreement with the key could be chance (p = {p:.2g})"
     return ""
 
 
-def chance_agreement(a: FloatArray, b: FloatArray, units: IntArray, sizes: IntArray) -> float:
-    """Return the one-sided p-value of Σ a b, if a unit's a could belong to any b.
+def _why_constant(grid: Grid, given: Sequence[IntArray], items: IntArray, counts: IntArray) -> str:
+    """Say what the answers are if fewer than `FEWEST_UNLIKE` items have others."""
+    benchmark = grid.benchmark
+    most, alike = counted_alike(grid, counts)
+    unlike = np.any([((one >= 0) & ~alike[one]).any(axis=1) for one in given], axis=0)
+    others = len(np.unique(items[unlike]))
+    if others >= FEWEST_UNLIKE:
+        return ""
+    if others:
+        some = f"{others} of {len(np.unique(items))} {benchmark.words.items}"
+        return f"only {some} have answers unlike the most frequent kind"
+    same = np.count_nonzero(counts) == 1
+    if not same and not benchmark.kind.numeric:
+        return "no decision is favourable, or all are"
+    label = benchmark.labels.get(grid.options[most], grid.options[most])
+    return f"every answer is “{label}”" + " or within the margin of it" * (not same)
 
-    Each row has the mean of answers of a unit, and `sizes` their numbers. If all units have equally
-    many, it is Pearson's type III approximation of the distribution over all permutations
-    of the units' means, with its mean, variance and skewness. If not, the units' variances differ.
-    Then it is that of Student's t, Σ u / √(Σ u²), with u a unit's Σ (a − ā) (b − b̄), which also
-    has the answers within units. It is 1 if one side is constant, or with fewer than three units.
+
+def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = None) -> float:
+    """Return the one-sided p-value of Σ a b over items, if each a could belong to any b.
+
+    It is Pearson's type III approximation of the distribution over all permutations, with its mean,
+    variance and skewness. The agreement must not rest on one item: p is the larger one of all
+    items, and without that with the largest product. Of clusters of items, it is that of Student's
+    t, Σ u / √(Σ u²), with u a cluster's Σ (a − ā) (b − b̄), and ā the mean of the clusters' means.
+    It is 1 if one side is constant, or with fewer than four items or three clusters.
 
     References
     ----------
@@ -119,30 +141,47 @@ def chance_agreement(a: FloatArray, b: FloatArray, units: IntArray, sizes: IntAr
 
     Examples
     --------
-    >>> answers, units = np.repeat([0.0, 1.0], 10), np.arange(20)
-    >>> p = chance_agreement(answers, np.roll(answers, 2), units, np.ones(20, dtype=int))
-    >>> round(p, 3)
-    0.004
+    >>> answers = np.repeat([0.0, 1.0], 10)
+    >>> round(chance_agreement(answers, np.roll(answers, 2)), 3)
+    0.007
     """
-    _, place = np.unique(units, return_inverse=True)
-    size = np.bincount(place, sizes)
-    if (n := len(size)) < 3:
+    if clusters is not None:
+        _, place, size = np.unique(clusters, return_inverse=True, return_counts=True)
+        if len(size) < 3:
+            return 1.0
+        centers = ((np.bincount(place, one) / size).mean() for one in (a, b))
+        u = np.bincount(place, (a - next(centers)) * (b - next(centers)))
+        total = float(np.sqrt((u**2).sum()))
+        constant = total <= _least(a, b)
+        return 1.0 if constant else float(scipy.stats.t.sf(u.sum() / total, len(u) - 1))
+    if len(a) < 4:
         return 1.0
-    # Smaller products of spreads are rounding errors.
-    least = 1e-28 * (len(a) * float(np.abs(a).max() * np.abs(b).max())) ** 2
-    a, b, alike = a - a.mean(), b - b.mean(), (size == size[0]).all()
-    u = np.bincount(place, a * b)
-    if alike:
-        a, b = (np.bincount(place, one) / np.bincount(place) for one in (a, b))
-    spread = float((a**2).sum() * (b**2).sum())
+    largest = ((a - a.mean()) * (b - b.mean())).argmax()
+    return max(_permuted(a, b), _permuted(np.delete(a, largest), np.delete(b, largest)))
+
+
+def _permuted(a: FloatArray, b: FloatArray) -> float:
+    """Return the p-value of the sum of products over all permutations; 1 if a side is constant."""
+    n, least = len(a), _least(a, b)
+    a, b = a - a.mean(), b - b.mean()
+    spread = float(np.sqrt((a**2).sum() * (b**2).sum()))
     if spread <= least:
         return 1.0
-    if not alike:
-        total = np.sqrt((u**2).sum())
-        return float(scipy.stats.t.sf(u.sum() / total, n - 1)) if total > 0 else 1.0
-    deviation = np.sqrt(spread / (n - 1))
+    deviation = spread / np.sqrt(n - 1)
     skew = n / (n - 1) / (n - 2) * float((a**3).sum() * (b**3).sum()) / deviation**3
     return float(scipy.stats.pearson3.sf(a @ b / deviation, skew))
+
+
+def _least(a: FloatArray, b: FloatArray) -> float:
+    """Return the sum of products up to which it is rounding error."""
+    return 1e-14 * len(a) * float(np.abs(a).max() * np.abs(b).max())
+
+
+def _ranks(values: FloatArray, counts: IntArray) -> FloatArray:
+    """Return the middle rank of each option, so that no far answer decides alone."""
+    _, place = np.unique(values, return_inverse=True)
+    many = np.bincount(place, counts)
+    return np.asarray((np.cumsum(many) - many / 2)[place])
 
 
 def _mean(values: FloatArray, given: IntArray) -> FloatArray:
@@ -150,18 +189,6 @@ def _mean(values: FloatArray, given: IntArray) -> FloatArray:
     n = (given >= 0).sum(axis=1)
     total = np.where(given >= 0, values[given], 0.0).sum(axis=1)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
-
-
-def _completed(
-    values: FloatArray, given: IntArray, samples: IntArray, ends: FloatArray, partner: FloatArray
-) -> FloatArray:
-    """Return the mean of each row, missing answers low if the partner is above its mean, or high.
-
-    What is far from the partner could still be on its side of the mean, and agree.
-    """
-    n = (given >= 0).sum(axis=1)
-    other = np.where(partner > partner.sum() / max(len(partner), 1), ends[0], ends[1])
-    return (np.nan_to_num(_mean(values, given)) * n + (samples - n) * other) / samples
 
 
 def _keys(outcomes: Outcomes) -> FloatArray:

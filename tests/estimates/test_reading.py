@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import scipy
 
-from fairstats.estimates.reading import chance_agreement
+from fairstats.estimates.reading import _permuted, chance_agreement
 
 
-def p_of(a, b, units=None, sizes=None):
-    units = np.arange(len(a)) if units is None else np.asarray(units)
-    sizes = np.ones(len(a), dtype=int) if sizes is None else np.asarray(sizes)
-    return chance_agreement(np.asarray(a, float), np.asarray(b, float), units, sizes)
+def p_of(a, b, clusters=None):
+    clusters = None if clusters is None else np.asarray(clusters)
+    return chance_agreement(np.asarray(a, float), np.asarray(b, float), clusters)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +29,7 @@ def p_of(a, b, units=None, sizes=None):
 )
 def test_constant_answers_and_few_units_agree_by_chance(a, b):
     assert p_of(a, b) == 1
-    assert p_of(a, b, sizes=[2, *[1] * (len(a) - 1)][: len(a)]) == 1
+    assert p_of(a, b, range(len(a))) == 1
 
 
 def test_p_value_is_near_that_of_all_permutations():
@@ -41,7 +40,7 @@ def test_p_value_is_near_that_of_all_permutations():
         # Sums that are equal to the observed one count half: the approximation is continuous.
         near = np.isclose(sums, a @ b)
         exact = ((sums > a @ b) & ~near).mean() + near.mean() / 2
-        assert p_of(a, b) == pytest.approx(exact, abs=0.06)
+        assert _permuted(a, b) == pytest.approx(exact, abs=0.06)
 
 
 def test_direction_and_scale():
@@ -51,27 +50,32 @@ def test_direction_and_scale():
     assert p_of(a, 1000 + 7 * a) == pytest.approx(p_of(a, a))
 
 
-def test_units_of_equal_size_count_by_their_means():
-    rng = np.random.default_rng(6)
-    a, b = rng.normal(size=(2, 20))
-    units = np.repeat(np.arange(10), 2)
-    means = [one.reshape(10, 2).mean(axis=1) for one in (a, b)]
-    assert p_of(a, b, units) == pytest.approx(p_of(*means))
-    assert p_of(a, b, sizes=[3] * 20) == pytest.approx(p_of(a, b))
+def test_agreement_does_not_rest_on_one_item():
+    rng = np.random.default_rng(3)
+    a, b = rng.permuted(np.tile(np.arange(20.0), (2, 1)), axis=1)
+    a[0] = b[0] = 900
+    assert _permuted(a, b) < 0.025 < p_of(a, b)
+    assert p_of([0.0] * 50 + [1], [0.0] * 50 + [1]) == 1
 
 
-def test_units_of_unequal_size_have_a_robust_variance():
+def test_clusters_have_a_robust_variance():
     rng = np.random.default_rng(7)
     a, b = rng.normal(size=(2, 12))
-    units = np.repeat(np.arange(5), [1, 2, 2, 3, 4])
-    u = np.bincount(units, (a - a.mean()) * (b - b.mean()))
+    place = np.repeat(np.arange(5), [1, 2, 2, 3, 4])
+    one, other = (x - np.mean([x[place == i].mean() for i in range(5)]) for x in (a, b))
+    u = np.bincount(place, one * other)
     expected = scipy.stats.t.sf(u.sum() / np.sqrt((u**2).sum()), 4)
-    assert p_of(a, b, units) == pytest.approx(expected)
+    assert p_of(a, b, place) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("sizes", ["equal", "unequal"])
+def test_clusters_with_one_item_of_each_kind_are_no_chance():
+    clusters, answers = np.repeat(np.arange(40), 2), np.tile([0.0, 1.0], 40)
+    assert p_of(answers, answers, clusters) < 1e-6
+
+
+@pytest.mark.parametrize("clusters", ["none", "unequal", "one large"])
 @pytest.mark.parametrize("law", ["levels", "skewed", "rare"])
-def test_level_holds_for_answers_at_random(law, sizes):
+def test_level_holds_for_answers_at_random(law, clusters):
     """2.5%, with a standard error of 0.35 points."""
     rng, found = np.random.default_rng(8), []
     for _ in range(2000):
@@ -80,6 +84,12 @@ def test_level_holds_for_answers_at_random(law, sizes):
             "skewed": np.minimum(np.round(rng.gamma(1, 4, (2, 60))), 27),
             "rare": rng.random((2, 60)) < 0.1,
         }[law]
-        units = np.arange(60) if sizes == "equal" else np.sqrt(np.arange(60)).astype(int)
+        units = {
+            "none": None,
+            "unequal": np.sqrt(np.arange(60)).astype(int),
+            "one large": np.maximum(np.arange(60) - 30, 0) // 2,
+        }[clusters]
+        if clusters == "one large":
+            both = both[:, units]
         found.append(p_of(*both, units))
-    assert np.mean(np.array(found) < 0.025) < 0.04
+    assert np.mean(np.array(found) < 0.025) < 0.035
