@@ -146,7 +146,7 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
     rule += (
         " answer than the most frequent one" + " by more than the margin" * benchmark.kind.numeric
     )
-    rule += ", and the groups' answers to an item agree beyond chance (permutation test, 2.5%)"
+    rule += ", and the groups' answers to an item agree beyond chance (Spearman, 2.5%)"
     if benchmark.same_keys:
         rule += f"; {benchmark.same_keys}"
     elif benchmark.answer_keys:

@@ -78,8 +78,8 @@ def judge_changes(
     pandas.DataFrame
         The table with ``p_adjusted`` (over the rows of the family), ``p_pair`` and
         ``p_pair_adjusted`` (over its pairs), ``p_worst_adjusted``, ``adjust_method``, ``verdict``
-        and ``verdict_reason``. The last gives the reason if a verdict is withheld, or unclear
-        although p is small, and is missing if not.
+        and ``verdict_reason``. The last gives the reason if a verdict is withheld, and is missing
+        if not.
 
     Notes
     -----

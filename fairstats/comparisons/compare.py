@@ -48,7 +48,7 @@ from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
-from fairstats.estimates.eligibility import why_uninformative
+from fairstats.estimates.eligibility import why_pairs_uninformative
 from fairstats.estimates.judgements import FEWER_SAMPLES, UNEQUAL_SAMPLES, unequal_samples
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -140,13 +140,12 @@ def compare(
         either model, including items of the benchmark that were not asked. ``p_pair`` is the
         largest p-value of a pair's accuracy, CFR and AD. ``p_worst`` is the same if the missing
         answers are completed against the change. ``verdict`` is "win-win" if ``p_pair_adjusted``
-        and ``p_worst_adjusted`` are at most alpha and both intervals and bounds show a higher
-        accuracy, a higher CFR and a lower AD. It is "lose-lose" if they show the reverse, and
-        "unclear" in all other cases. ``verdict_reason`` states why it was withheld, or why it is
-        unclear although the tests reject. For other kinds of answers, the verdict is on CFR and the
-        absolute difference: more favourable decisions, or higher levels, are neither better nor
-        worse. The better model must answer better than a guess, and all items of a side must have
-        the same number of samples. Under ``bounds``, the limits are those over all completions of
+        and ``p_worst_adjusted`` are at most alpha, and accuracy and CFR are higher and AD is lower,
+        whatever the missing answers were. It is "lose-lose" if they show the reverse, and "unclear"
+        in all other cases. ``verdict_reason`` states why it was withheld. For other kinds of
+        answers, the verdict is on CFR and the absolute difference: more favourable decisions, or
+        higher levels, are neither better nor worse. A model that is better in any of them must
+        answer better than a guess, and all items of a side must have the same number of samples. Under ``bounds``, the limits are those over all completions of
         the answers to the items that were asked, without a test or verdict.
 
         Questions without groups have one row per benchmark and other columns, see
@@ -244,7 +243,8 @@ def changes_of(
     if benchmark.cluster is not None:
         units = f"the independent units are {benchmark.words.clusters} ({benchmark.cluster})"
     no_verdict = why_no_verdict(old, new, questions, flips)
-    notes, guessing = [], {}
+    notes: list[str] = []
+    guessing: dict[str, dict[tuple[str, ...], str]] = {}
     for name, side in zip(("old", "new"), sides, strict=True):
         counted = count_grid(side.grid)
         voted = VOTED if votes_among([side.unit["strategy"]]) else ""
@@ -257,7 +257,8 @@ def changes_of(
         ):
             if found[own].any():
                 no_verdict = no_verdict or f"{name} answers: {text}"
-        guessing[f"guessing_{name}"] = why_uninformative(counted)[side.place]
+        why = zip(*(getattr(counted, of)[own] for of in PAIR), strict=True)
+        guessing[name] = dict(zip(why, why_pairs_uninformative(counted)[own], strict=True))
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
@@ -273,7 +274,11 @@ def changes_of(
     )
     table = table.merge(change_ranges(compared), on=[*PAIR, "metric"], how="left")
     table["p_worst"] = worst_p_values(table, compared, n_resamples, rng)
-    return table.assign(**guessing)
+    for name, of_pairs in guessing.items():
+        pairs = zip(*(table[column] for column in PAIR), strict=True)
+        texts = [of_pairs.get(pair, "") for pair in pairs]
+        table[f"guessing_{name}"] = pd.Series(texts, dtype="str")
+    return table
 
 
 def _rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
@@ -16,9 +17,10 @@ from fairstats.counts.patterns import (
     GroupAnswers,
     IntArray,
     pair_weights,
+    pooled_attributes,
     sums_by_unit,
 )
-from fairstats.estimates.reading import asked_of_most, why_not_read
+from fairstats.estimates.reading import asked_often, why_not_read
 from fairstats.estimates.same_variants import unlike_others
 from fairstats.inference.intervals import wilson
 from fairstats.metrics.accuracy import ACCURACY_A, ACCURACY_B
@@ -74,42 +76,56 @@ def why_uninformative(
 
     Choices must be better than a guess, see `why_not_above_chance`. Other answers must depend on
     the item in each pair, see `fairstats.estimates.reading.why_not_read`: those of the baseline and
-    controls, and of attributes that were not asked of most items, only if there are no others.
+    controls only if there are no others, and so those of attributes that were asked of hardly any
+    item.
     """
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
-    benchmark, counted = outcomes.benchmark, _counted(outcomes, attributes)
-    there = outcomes.units_with_pairs > 0
-    judged, mostly = there & ~outcomes.untested, np.zeros(len(outcomes), dtype=bool)
+    there, often = outcomes.units_with_pairs > 0, np.zeros(len(outcomes), dtype=bool)
     for name in outcomes.groups:
-        mostly |= (outcomes.attribute == name) & asked_of_most(outcomes, name)[outcomes.unit]
-    reasons, found = outcomes.once(why_not_read), []
+        often |= (outcomes.attribute == name) & asked_often(outcomes, name)[outcomes.unit]
+    judged, counted = there & ~outcomes.untested & ~outcomes.pooled, _counted(outcomes, attributes)
+    found = []
     for unit in range(len(outcomes.grid.units)):
         own = counted[outcomes.unit[counted] == unit]
-        rules = (own[rule[own]] for rule in (judged & mostly, judged, there))
-        pairs: dict[str, list[str]] = {}
-        for place in next(filter(len, rules), ()):
-            pair = (outcomes.group_a[place], outcomes.group_b[place])
-            label = benchmark.attributes[outcomes.attribute[place]].pair_label(pair)
-            # Of several pairs, each has its own p-value.
-            pairs.setdefault(reasons[place].partition(" (p = ")[0], []).append(label)
-        texts = (
-            [*pairs]
-            if len(pairs) == 1
-            else [f"for {listed(labels)}, {text}" for text, labels in pairs.items() if text]
-        )
-        found.append(_joined(texts) if pairs else "no answers")
+        rules = (own[rule[own]] for rule in (judged & often, judged, there))
+        places = next(filter(len, rules), own[:0])
+        all_of = int(np.count_nonzero(judged & (outcomes.unit == unit)))
+        found.append(_of_pairs(outcomes, places, all_of) if len(places) else "no answers")
     return np.array(found, dtype=object)
+
+
+def _of_pairs(outcomes: Outcomes, places: IntArray, all_of: int) -> str:
+    """Join the reasons of pairs, and name these if some of the answer set's have another one."""
+    reasons, pairs = outcomes.once(why_not_read), defaultdict(list)
+    for place in places:
+        attribute = outcomes.benchmark.attributes[outcomes.attribute[place]]
+        label = attribute.pair_label((outcomes.group_a[place], outcomes.group_b[place]))
+        # Of several pairs, each has its own p-value.
+        pairs[reasons[place].partition(" (p = ")[0]].append(label)
+    return _joined(
+        [
+            text if len(labels) >= all_of else f"for {listed(labels)}, {text}"
+            for text, labels in pairs.items()
+            if text
+        ]
+    )
 
 
 def why_pairs_uninformative(outcomes: Outcomes) -> Texts:
     """Return why the answers for each pair say nothing about fairness; empty if they do.
 
-    A model that guesses in a pair of choices counts as guessing in all of them.
+    A model that guesses in a pair of choices counts as guessing in all of them. Pooled pairs have
+    the reasons of all that they pool.
     """
-    of_sets = outcomes.once(why_uninformative)[outcomes.unit]
-    whole = outcomes.pooled | outcomes.benchmark.kind.needs_key
-    return np.where(whole, of_sets, outcomes.once(why_not_read))
+    if outcomes.benchmark.kind.needs_key:
+        return outcomes.once(why_uninformative)[outcomes.unit]
+    found = outcomes.once(why_not_read).copy()
+    pooled = np.isin(outcomes.attribute.astype(str), [*pooled_attributes(outcomes.benchmark)])
+    for place in np.flatnonzero(outcomes.pooled):
+        places = np.flatnonzero(pooled & (outcomes.unit == outcomes.unit[place]))
+        found[place] = _of_pairs(outcomes, places, len(places))
+    return found
 
 
 def why_not_above_chance(

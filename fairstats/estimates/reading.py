@@ -40,7 +40,8 @@ def why_not_read(outcomes: Outcomes) -> Texts:
     if benchmark.kind.needs_key:
         return found
     for name in outcomes.groups:
-        mostly = asked_of_most(outcomes, name)
+        least = outcomes.benchmark.common_items * len(outcomes.benchmark.items)
+        mostly = _items_asked(outcomes, name) >= least
         for place in np.flatnonzero(outcomes.attribute == name).tolist():
             unit = int(outcomes.unit[place])
             pair = (str(outcomes.group_a[place]), str(outcomes.group_b[place]))
@@ -49,10 +50,17 @@ def why_not_read(outcomes: Outcomes) -> Texts:
     return found
 
 
-def asked_of_most(outcomes: Outcomes, attribute: str) -> npt.NDArray[np.bool_]:
-    """Return whether each answer set was asked for an attribute in most items."""
-    asked = outcomes.items_asked(attribute) // outcomes.groups[attribute].per_item
-    return asked >= outcomes.benchmark.common_items * len(outcomes.benchmark.items)
+def asked_often(outcomes: Outcomes, attribute: str) -> npt.NDArray[np.bool_]:
+    """Return whether each answer set was asked for an attribute in more than a few items.
+
+    Few are as many as others can lack, see `Benchmark.common_items`: they hardly move a rank.
+    """
+    few = (1 - outcomes.benchmark.common_items) * len(outcomes.benchmark.items)
+    return _items_asked(outcomes, attribute) > few + 1e-9
+
+
+def _items_asked(outcomes: Outcomes, attribute: str) -> IntArray:
+    return outcomes.items_asked(attribute) // outcomes.groups[attribute].per_item
 
 
 def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str, str]) -> str:
@@ -126,55 +134,45 @@ def _why_constant(grid: Grid, given: Sequence[IntArray], items: IntArray, counts
 
 
 def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = None) -> float:
-    """Return the one-sided p-value of Σ a b over items, if each a could belong to any b.
+    """Return the one-sided p-value of no positive correlation of items' values, given as ranks.
 
-    It is Pearson's type III approximation of the distribution over all permutations, with its mean,
-    variance and skewness. The agreement must not rest on one item: p is the larger one of all
-    items, and without that with the largest product. Of clusters of items, it is that of Student's
-    t, Σ u / √(Σ u²), with u a cluster's Σ (a − ā) (b − b̄), and ā the mean of the clusters' means.
-    It is 1 if one side is constant, or with fewer than four items or three clusters.
+    It is that of Student's t for Pearson's correlation. The agreement must not rest on one item: p
+    is the larger one of all items, and without that with the largest product. Of clusters of items,
+    it is that of t = Σ u / √(Σ u²), with u a cluster's Σ (a − ā) (b − b̄), and ā the mean of the
+    clusters' means. It is 1 if one side is constant, or with fewer than four items or three
+    clusters.
 
     References
     ----------
-    Mielke & Berry (2007), Permutation Methods, section 2.3; DiCiccio & Romano (2017), JASA
-    112:1211-1220.
+    DiCiccio & Romano (2017), JASA 112:1211-1220, for the variance over clusters.
 
     Examples
     --------
     >>> answers = np.repeat([0.0, 1.0], 10)
     >>> round(chance_agreement(answers, np.roll(answers, 2)), 3)
-    0.007
+    0.005
     """
-    if clusters is not None:
-        _, place, size = np.unique(clusters, return_inverse=True, return_counts=True)
-        if len(size) < 3:
+    if clusters is None:
+        if len(a) < 4:
             return 1.0
-        centers = ((np.bincount(place, one) / size).mean() for one in (a, b))
-        u = np.bincount(place, (a - next(centers)) * (b - next(centers)))
-        total = float(np.sqrt((u**2).sum()))
-        constant = total <= _least(a, b)
-        return 1.0 if constant else float(scipy.stats.t.sf(u.sum() / total, len(u) - 1))
-    if len(a) < 4:
+        largest = ((a - a.mean()) * (b - b.mean())).argmax()
+        return max(_correlated(a, b), _correlated(np.delete(a, largest), np.delete(b, largest)))
+    _, place, size = np.unique(clusters, return_inverse=True, return_counts=True)
+    if len(size) < 3 or _is_constant(a) or _is_constant(b):
         return 1.0
-    largest = ((a - a.mean()) * (b - b.mean())).argmax()
-    return max(_permuted(a, b), _permuted(np.delete(a, largest), np.delete(b, largest)))
+    centers = ((np.bincount(place, one) / size).mean() for one in (a, b))
+    u = np.bincount(place, (a - next(centers)) * (b - next(centers)))
+    return float(scipy.stats.t.sf(u.sum() / np.sqrt((u**2).sum()), len(u) - 1))
 
 
-def _permuted(a: FloatArray, b: FloatArray) -> float:
-    """Return the p-value of the sum of products over all permutations; 1 if a side is constant."""
-    n, least = len(a), _least(a, b)
-    a, b = a - a.mean(), b - b.mean()
-    spread = float(np.sqrt((a**2).sum() * (b**2).sum()))
-    if spread <= least:
+def _correlated(a: FloatArray, b: FloatArray) -> float:
+    if _is_constant(a) or _is_constant(b):
         return 1.0
-    deviation = spread / np.sqrt(n - 1)
-    skew = n / (n - 1) / (n - 2) * float((a**3).sum() * (b**3).sum()) / deviation**3
-    return float(scipy.stats.pearson3.sf(a @ b / deviation, skew))
+    return float(scipy.stats.pearsonr(a, b, alternative="greater").pvalue)
 
 
-def _least(a: FloatArray, b: FloatArray) -> float:
-    """Return the sum of products up to which it is rounding error."""
-    return 1e-14 * len(a) * float(np.abs(a).max() * np.abs(b).max())
+def _is_constant(values: FloatArray) -> bool:
+    return bool(np.ptp(values) <= 1e-9 * np.abs(values).max())
 
 
 def _ranks(values: FloatArray, counts: IntArray) -> FloatArray:

@@ -228,15 +228,15 @@ def test_groups_of_crossed_variants_are_compared(declare):
     cells = CELLS
     level = declare("level", **CROSSED)
     four = {
-        "old": ["1121", "4455", "3323", "5544", "1111", "2213", "4444", "5355"],
-        "new": ["1112", "4454", "3334", "5554", "1211", "2223", "4443", "5553"],
+        "old": ["1121", "4455", "3323", "5544", "1111", "2213", "4444", "5355"] * 2,
+        "new": ["1112", "4454", "3334", "5554", "1211", "2223", "4443", "5553"] * 2,
     }
     sides = [
         answers_to(level, four[side], model=side, attribute="race_sex", groups=cells)
         for side in four
     ]
     table = compare(*sides, benchmarks=[level]).set_index(["attribute", "metric"])
-    assert set(table["n"]) == {8}
+    assert set(table["n"]) == {16}
     for row, side in (("old", four["old"]), ("new", four["new"])):
         values = np.array([[int(sign) for sign in text] for text in side])
         race = (values[:, :2] - values[:, 2:]).mean()

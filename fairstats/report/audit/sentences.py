@@ -200,7 +200,13 @@ def recommendation(answers: AnswerSet) -> str:
         "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.
-    short = _in_short(next(iter(why.values()), ""), answers)
+    by_reason = _without_basis([pair for pair in unclear if why[pair]], answers)
+    short = "; ".join(
+        f"for {names_of(own, answers)}, {reason}"
+        if len(by_reason) > 1
+        else _in_short(reason, answers)
+        for reason, own in by_reason.items()
+    )
     return clauses(
         "recommend",
         answers,
@@ -214,7 +220,7 @@ def recommendation(answers: AnswerSet) -> str:
 def _in_short(why: str, answers: AnswerSet) -> str:
     """Return in words why answers show nothing; the accuracies are below the recommendation."""
     if ", not above the " not in why:
-        return why.split("; ")[0]
+        return why
     wrong = ", with missing answers counted as wrong," * bool(answers.missing[0])
     return f"its accuracy{wrong} is too {'close to guessing' if 'best guess' in why else 'low'}"
 
@@ -246,12 +252,7 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
         return
     alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
     same = [pair for pair in judged if _uninformative(pair, answers)]
-    without = defaultdict(list)
-    for pair in same:
-        # Of several reasons of a pair the first is enough; the finding has all of them, and p.
-        first = _uninformative(pair, answers).partition("; ")[0]
-        without[first.partition(" (p = ")[0]].append(pair)
-    for why, own in without.items():
+    for why, own in _without_basis(same, answers).items():
         which = "" if len(own) == len(answers.pairs) else f" on {names_of(own, answers)}"
         yield NO_BASIS, f"for a verdict{which}: {why}."
     judged = [pair for pair in judged if pair not in same]
@@ -290,6 +291,18 @@ def _uninformative(pair: Pair, answers: AnswerSet) -> str:
         return why
     # What is said of some pairs need not hold for this one.
     return "" if answers.uninformative.startswith("for ") else answers.uninformative
+
+
+def _without_basis(pairs: Iterable[Pair], answers: AnswerSet) -> dict[str, list[Pair]]:
+    """Return the pairs of each reason why answers show nothing, without its p-value.
+
+    Of several reasons of a pair the first is enough; the finding has all of them.
+    """
+    found = defaultdict(list)
+    for pair in pairs:
+        first = _uninformative(pair, answers).partition("; ")[0]
+        found[first.partition(" (p = ")[0]].append(pair)
+    return found
 
 
 def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
