@@ -145,8 +145,9 @@ def compare(
         in all other cases. ``verdict_reason`` states why it was withheld. For other kinds of
         answers, the verdict is on CFR and the absolute difference: more favourable decisions, or
         higher levels, are neither better nor worse. A model that is better in any of them must
-        answer better than a guess, and all items of a side must have the same number of samples. Under ``bounds``, the limits are those over all completions of
-        the answers to the items that were asked, without a test or verdict.
+        answer better than a guess, and all items of a side must have the same number of samples.
+        Under ``bounds``, the limits are those over all completions of the answers to the items that
+        were asked, without a test or verdict.
 
         Questions without groups have one row per benchmark and other columns, see
         `fairstats.comparisons.without_groups.compare_without_groups`.

@@ -18,7 +18,7 @@ from fairstats.benchmarks.kinds import KINDS
 from fairstats.comparisons.item_tallies import steps_of
 from fairstats.counts.grid import grid
 from tests.make_answers import make_answers
-from tests.make_kinds import ONE_PAIR, SIGNS, answers_to, declared
+from tests.make_kinds import ONE_PAIR, SEX, SIGNS, answers_to, declared
 
 FIGURES = ["old", "new", "estimate", "ci_low", "ci_high", "p_value", "lowest", "highest", "p_pair"]
 
@@ -254,6 +254,21 @@ def test_groups_of_crossed_variants_are_compared(declare):
             for side in four
         }
     )
+
+
+def test_a_stamp_for_one_attribute_is_no_improvement_of_that_one_alone(declare):
+    """The newer model always decides alike for sex; for race it is read, and better."""
+    both = declare("decision", race=f"{ONE_PAIR}\n{SEX}")
+    variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+    old = ["YNYN"] * 40 + ["NNNN"] * 80 + ["YYYY"] * 80
+    new = ["YYYY"] * 40 + ["NNYY"] * 80 + ["YYYY"] * 80
+    sides = [
+        answers_to(both, texts, model=model, variants=variants)
+        for model, texts in (("old", old), ("new", new))
+    ]
+    table = compare(*sides, benchmarks=[both]).drop_duplicates("attribute").set_index("attribute")
+    assert table["verdict"].to_dict() == {"race": "win-win", "sex": "unclear"}
+    assert table.loc["sex", "verdict_reason"] == "new answers: every answer is “Y”"
 
 
 def test_crossed_groups_that_were_not_asked_are_no_improvement(declare):

@@ -225,6 +225,34 @@ def test_answers_left_out_of_several_groups_are_no_evidence(share, groups, bench
     assert (why_pairs_uninformative(own) != "").mean() > 0.9
 
 
+def test_more_samples_of_items_that_contradict_themselves_are_no_evidence(benchmark_file):
+    """They would hide the contradiction in a mean; ranks use the first samples."""
+    benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)
+    rng, sets = np.random.default_rng(9), []
+    for place in range(20):
+        drawn = rng.choice(list("YN"), (5, 200, 2))
+        more = drawn[0, :, 0] != drawn[0, :, 1]
+        for sample, of_items in enumerate(drawn):
+            texts = [
+                "".join(row) if sample == 0 or more[i] else ".." for i, row in enumerate(of_items)
+            ]
+            sets.append(answers_to(benchmark, texts, sample=sample, model=f"m{place}"))
+    why = why_pairs_uninformative(outcomes(pd.concat(sets, ignore_index=True), benchmark))
+    assert (why != "").mean() > 0.9
+
+
+def test_attribute_of_some_items_with_one_answer_has_no_verdict_and_no_rank(benchmark_file):
+    """Sex is asked of 90% of the items and always answered alike; race is read."""
+    texts = [text + ("YY" if i % 10 else "..") for i, text in enumerate(["YY", "NN"] * 100)]
+    benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")
+    variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+    answers = answers_to(benchmark, texts, variants=variants)
+    listed = {"listed": tuple(f"item-{i}" for i in range(200))}
+    own, text = outcomes(answers, benchmark, **listed), "for Male − Female, every answer is “Y”"
+    assert why_pairs_uninformative(own).tolist() == ["", "every answer is “Y”", text]
+    assert why_unranked(own).item() == text
+
+
 def test_answers_left_out_next_to_middling_ones_are_no_evidence(benchmark_file):
     """The highest score is far from those above the mean, and on their side of it."""
     benchmark = declared(benchmark_file, "score", race=ONE_PAIR)
