@@ -73,6 +73,8 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     least, items, values = int(own.samples[span].min()), own.rows[span], _values(own.grid)
     given = [np.where((one != NOT_ASKED).cumsum(axis=1) <= least, one, NOT_ASKED) for one in given]
     counts = np.sum([np.bincount(one[one >= 0], minlength=len(values)) for one in given], axis=0)
+    if not counts.any():
+        return "no first sample has an answer"
     if why := _why_constant(own.grid, given, items, counts):
         return why
     ranks = _ranks(values, counts)
@@ -107,7 +109,7 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
         return ""
     known = ~np.isnan(key[first])
     if not known.any():
-        return "no item has a key"
+        return "no item that was asked has a key"
     both = np.mean([completed(one, key) for one in given], axis=0)[known]
     clusters = None if clusters is None else clusters[known]
     if (p := chance_agreement(both, scipy.stats.rankdata(key[first][known]), clusters)) > _LEVEL:

@@ -241,6 +241,15 @@ def test_more_samples_of_items_that_contradict_themselves_are_no_evidence(benchm
     assert (why != "").mean() > 0.9
 
 
+def test_first_samples_without_an_answer_are_named(benchmark_file):
+    """One item has no second sample, so none counts."""
+    benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)
+    first = answers_to(benchmark, ["--"] * 61)
+    second = answers_to(benchmark, ["YY", "NN"] * 30 + [".."], sample=1)
+    own = outcomes(pd.concat([first, second], ignore_index=True), benchmark)
+    assert why_pairs_uninformative(own).tolist() == ["no first sample has an answer"]
+
+
 def test_attribute_of_some_items_with_one_answer_has_no_verdict_and_no_rank(benchmark_file):
     """Sex is asked of 90% of the items and always answered alike; race is read."""
     texts = [text + ("YY" if i % 10 else "..") for i, text in enumerate(["YY", "NN"] * 100)]
