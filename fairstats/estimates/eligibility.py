@@ -90,7 +90,7 @@ def why_uninformative(
         own = counted[outcomes.unit[counted] == unit]
         rules = (own[rule[own]] for rule in (judged & often, judged, there))
         places = next(filter(len, rules), own[:0])
-        all_of = int(np.count_nonzero(judged & (outcomes.unit == unit)))
+        all_of = int(np.count_nonzero(there & ~outcomes.pooled & (outcomes.unit == unit)))
         found.append(_of_pairs(outcomes, places, all_of) if len(places) else "no answers")
     return np.array(found, dtype=object)
 
@@ -103,13 +103,13 @@ def _of_pairs(outcomes: Outcomes, places: IntArray, all_of: int) -> str:
         label = attribute.pair_label((outcomes.group_a[place], outcomes.group_b[place]))
         # Of several pairs, each has its own p-value.
         pairs[reasons[place].partition(" (p = ")[0]].append(label)
-    return _joined(
-        [
-            text if len(labels) >= all_of else f"for {listed(labels)}, {text}"
-            for text, labels in pairs.items()
-            if text
-        ]
-    )
+    texts = [
+        text if len(labels) >= all_of else f"for {listed(labels)}, {text}"
+        for text, labels in pairs.items()
+        if text
+    ]
+    more = len(texts) - _MOST_NAMES
+    return "; ".join(texts[:_MOST_NAMES] + [f"{more} more reasons"] * (more > 0))
 
 
 def why_pairs_uninformative(outcomes: Outcomes) -> Texts:

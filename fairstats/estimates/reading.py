@@ -102,14 +102,11 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     clusters = own.grid.cluster[span][first] if benchmark.cluster else None
     if (p := chance_agreement(a, b, clusters)) > _LEVEL:
         return f"agreement between the groups could be chance (p = {p:.2g})"
-    key, whole = outcomes.once(_keys)[items], outcomes.with_unasked
-    keys = whole.once(_keys)[whole.grid.span(unit)]
-    # With one key for all items, no answers agree beyond chance.
-    if len(np.unique(keys[~np.isnan(keys)])) < 2:
-        return ""
+    key = outcomes.once(_keys)[items]
     known = ~np.isnan(key[first])
-    if not known.any():
-        return "no item that was asked has a key"
+    # With one key for all items, no answers agree beyond chance.
+    if len(np.unique(key[first][known])) < 2:
+        return ""
     both = np.mean([completed(one, key) for one in given], axis=0)[known]
     clusters = None if clusters is None else clusters[known]
     if (p := chance_agreement(both, scipy.stats.rankdata(key[first][known]), clusters)) > _LEVEL:
@@ -127,7 +124,8 @@ def _why_constant(grid: Grid, given: Sequence[IntArray], items: IntArray, counts
         return ""
     if others:
         some = f"{others} of {len(np.unique(items))} {benchmark.words.items}"
-        return f"only {some} have answers unlike the most frequent kind"
+        has = "has" if others == 1 else "have"
+        return f"only {some} {has} answers unlike the most frequent kind"
     same = np.count_nonzero(counts) == 1
     if not same and not benchmark.kind.numeric:
         return "no decision is favourable, or all are"
@@ -140,13 +138,9 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
 
     It is that of Student's t for Pearson's correlation. The agreement must not rest on one item: p
     is the larger one of all items, and without that with the largest product. Of clusters of items,
-    it is that of t = Σ u / √(Σ u²), with u a cluster's Σ (a − ā) (b − b̄), and ā the mean of the
-    clusters' means. It is 1 if one side is constant, or with fewer than four items or three
-    clusters.
-
-    References
-    ----------
-    DiCiccio & Romano (2017), JASA 112:1211-1220, for the variance over clusters.
+    it is that of Student's t for a mean of 0 of the clusters' sums Σ (a − ā) (b − b̄), with ā the
+    mean of the clusters' means. It is 1 if one side is constant, or with fewer than four items or
+    three clusters.
 
     Examples
     --------
@@ -160,11 +154,16 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
         largest = ((a - a.mean()) * (b - b.mean())).argmax()
         return max(_correlated(a, b), _correlated(np.delete(a, largest), np.delete(b, largest)))
     _, place, size = np.unique(clusters, return_inverse=True, return_counts=True)
-    if len(size) < 3 or _is_constant(a) or _is_constant(b):
+    if len(size) < 3:
         return 1.0
-    centers = ((np.bincount(place, one) / size).mean() for one in (a, b))
-    u = np.bincount(place, (a - next(centers)) * (b - next(centers)))
-    return float(scipy.stats.t.sf(u.sum() / np.sqrt((u**2).sum()), len(u) - 1))
+    a, b = (one - (np.bincount(place, one) / size).mean() for one in (a, b))
+    u = np.bincount(place, a * b)
+    # Smaller sums are rounding errors. Those of perfect agreement can all be the same.
+    least = 1e-9 * float(np.sqrt((a**2).sum() * (b**2).sum()))
+    if np.abs(u).max() <= least:
+        return 1.0
+    deviation = max(float(u.std(ddof=1)), least / len(u))
+    return float(scipy.stats.t.sf(np.sqrt(len(u)) * u.mean() / deviation, len(u) - 1))
 
 
 def _correlated(a: FloatArray, b: FloatArray) -> float:

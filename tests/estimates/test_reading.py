@@ -71,13 +71,23 @@ def test_clusters_have_a_robust_variance():
     place = np.repeat(np.arange(5), [1, 2, 2, 3, 4])
     one, other = (x - np.mean([x[place == i].mean() for i in range(5)]) for x in (a, b))
     u = np.bincount(place, one * other)
-    expected = scipy.stats.t.sf(u.sum() / np.sqrt((u**2).sum()), 4)
+    expected = scipy.stats.t.sf(np.sqrt(5) * u.mean() / u.std(ddof=1), 4)
     assert p_of(a, b, place) == pytest.approx(expected)
 
 
 def test_clusters_with_one_item_of_each_kind_are_no_chance():
     clusters, answers = np.repeat(np.arange(40), 2), np.tile([0.0, 1.0], 40)
     assert p_of(answers, answers, clusters) < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1, 0.1, 1e6])
+@pytest.mark.parametrize("a", [[0, 0, 1, 1], [0.3, 0.3, 0.7, 0.7]])
+def test_clusters_without_any_agreement_agree_by_chance(a, scale):
+    """The answers of each patient are balanced with one side, and never agree."""
+    clusters = np.repeat(np.arange(30), 4)
+    assert p_of(scale * np.tile(a, 30), scale * np.tile([0.1, 0.9, 0.1, 0.9], 30), clusters) == 1
+    coin = np.repeat(np.random.default_rng(1).choice([0, 1], 30), 4)
+    assert p_of(scale * coin, np.tile([0.1, 0.9, 0.1, 0.9], 30), clusters) == 1
 
 
 @pytest.mark.parametrize("clusters", ["none", "unequal", "one large"])

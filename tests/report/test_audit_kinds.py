@@ -125,7 +125,7 @@ def test_constant_answers_cannot_be_compared_with_controls(degenerate):
     (fixed,) = answer_sets(degenerate, "fixed-interviews")
     found = beyond_controls(fixed)
     assert found.short == CANNOT
-    assert found.text == "Every answer is “Waiting list”."
+    assert found.text == "For North − South and North − East, every answer is “Waiting list”."
 
 
 @pytest.mark.parametrize("model", ["empty-urgency", "fixed-interviews", "partly-essays"])

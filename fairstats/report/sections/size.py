@@ -364,7 +364,7 @@ def beyond_controls(own: AnswerSet) -> Answer:
     if own.ranged or not rows:
         return unknown(own)
     why = own.board.why_unranked.get(own.model, "")
-    if why.startswith("every answer is"):
+    if "every answer is" in why:
         return Answer(CANNOT, f"{capital(why)}.")
     alpha, said = own.release.alpha, {}
     for label, row in rows.items():
