@@ -19,12 +19,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import rankdata
 
 from fairstats import load_benchmark
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.outcomes import outcomes_of
 from fairstats.estimates.eligibility import why_uninformative
+from fairstats.estimates.reading import chance_agreement
 
 Numbers = npt.NDArray[np.float64]
 
@@ -183,9 +185,44 @@ LAWS = {
 }
 
 
+#: The items of each cluster.
+CLUSTERS = {
+    "5 of 40": [40] * 5,
+    "8 of 20": [20] * 8,
+    "12 of 5": [5] * 12,
+    "50 of 1 to 14": np.random.default_rng(0).geometric(0.27, 50).tolist(),
+    "5 of 40, 20 of 1": [40] * 5 + [1] * 20,
+    "one of 200, 20 of 10": [200] + [10] * 20,
+    "one of 300, 20 of 5": [300] + [5] * 20,
+}
+
+
+def in_clusters(law: str, sizes: list[int], rng: np.random.Generator) -> list[float]:
+    """Return the % of honest sets, of coins per item and per cluster that agree beyond chance."""
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    found = []
+    for kind in ("honest", "item", "cluster"):
+        passed = 0
+        for _ in range(5 * SETS):
+            if kind == "honest":
+                answers = draw_honest(law, draw_keys(law, len(clusters), rng), rng)[:, :2].T
+            elif kind == "item":
+                answers = np.array([draw_keys(law, len(clusters), rng) for _ in "ab"])
+            else:
+                answers = np.array([draw_keys(law, len(sizes), rng)[clusters] for _ in "ab"])
+            a, b = rankdata(answers).reshape(2, -1)
+            passed += chance_agreement(a, b, clusters) <= 0.025
+        found.append(100 * passed / (5 * SETS))
+    return found
+
+
 def main() -> None:
-    """Print the tables of honest and of made-up sets."""
+    """Print the tables of clusters, of honest and of made-up sets."""
     rng = np.random.default_rng(40)
+    print(f"{'clusters: honest, at random per item, per cluster':50}", *LAWS, sep="  ")
+    for name, sizes in CLUSTERS.items():
+        cells = ["/".join(f"{x:.1f}" for x in in_clusters(law, sizes, rng)) for law in LAWS]
+        print(f"{name:50}", *(f"{cell:>15}" for cell in cells), flush=True)
     print(f"{'honest: without keys | with keys':40}", *(f"{n:>5}" for n in ITEMS * 2))
     for law, kind in LAWS.items():
         for share in (0.0, 0.05):
