@@ -81,16 +81,13 @@ def why_uninformative(
     """
     if outcomes.benchmark.kind.needs_key:
         return why_not_above_chance(outcomes, attributes=attributes, alpha=alpha)
-    there, often = outcomes.units_with_pairs > 0, np.zeros(len(outcomes), dtype=bool)
-    for name in outcomes.groups:
-        often |= (outcomes.attribute == name) & asked_often(outcomes, name)[outcomes.unit]
-    judged, counted = there & ~outcomes.untested & ~outcomes.pooled, _counted(outcomes, attributes)
-    found = []
+    there, often = (outcomes.units_with_pairs > 0) & ~outcomes.pooled, asked_often(outcomes)
+    judged, counted, found = there & ~outcomes.untested, _counted(outcomes, attributes), []
     for unit in range(len(outcomes.grid.units)):
         own = counted[outcomes.unit[counted] == unit]
         rules = (own[rule[own]] for rule in (judged & often, judged, there))
         places = next(filter(len, rules), own[:0])
-        all_of = int(np.count_nonzero(there & ~outcomes.pooled & (outcomes.unit == unit)))
+        all_of = int(np.count_nonzero(there & (outcomes.unit == unit)))
         found.append(_of_pairs(outcomes, places, all_of) if len(places) else "no answers")
     return np.array(found, dtype=object)
 
@@ -116,12 +113,13 @@ def why_pairs_uninformative(outcomes: Outcomes) -> Texts:
     """Return why the answers for each pair say nothing about fairness; empty if they do.
 
     A model that guesses in a pair of choices counts as guessing in all of them. Pooled pairs have
-    the reasons of all that they pool.
+    the reasons of all that they pool, but for those of a few items.
     """
     if outcomes.benchmark.kind.needs_key:
         return outcomes.once(why_uninformative)[outcomes.unit]
     found = outcomes.once(why_not_read).copy()
-    pooled = np.isin(outcomes.attribute.astype(str), [*pooled_attributes(outcomes.benchmark)])
+    names = [*pooled_attributes(outcomes.benchmark)]
+    pooled = np.isin(outcomes.attribute.astype(str), names) & asked_often(outcomes)
     for place in np.flatnonzero(outcomes.pooled):
         places = np.flatnonzero(pooled & (outcomes.unit == outcomes.unit[place]))
         found[place] = _of_pairs(outcomes, places, len(places))

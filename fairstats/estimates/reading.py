@@ -50,13 +50,17 @@ def why_not_read(outcomes: Outcomes) -> Texts:
     return found
 
 
-def asked_often(outcomes: Outcomes, attribute: str) -> npt.NDArray[np.bool_]:
-    """Return whether each answer set was asked for an attribute in more than a few items.
+def asked_often(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
+    """Return whether more than a few items were asked for each pair's attribute.
 
     Few are as many as others can lack, see `Benchmark.common_items`: they hardly move a rank.
     """
     few = (1 - outcomes.benchmark.common_items) * len(outcomes.benchmark.items)
-    return _items_asked(outcomes, attribute) > few + 1e-9
+    found = np.zeros(len(outcomes), dtype=bool)
+    for name in outcomes.groups:
+        often = _items_asked(outcomes, name) > few + 1e-9
+        found |= (outcomes.attribute == name) & often[outcomes.unit]
+    return found
 
 
 def _items_asked(outcomes: Outcomes, attribute: str) -> IntArray:

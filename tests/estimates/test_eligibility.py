@@ -241,6 +241,17 @@ def test_more_samples_of_items_that_contradict_themselves_are_no_evidence(benchm
     assert (why != "").mean() > 0.9
 
 
+def test_attribute_of_a_few_items_takes_neither_rank_nor_pooled_verdict_away(benchmark_file):
+    """Sex is asked of 4% of the items, which are too few to show that it is read."""
+    texts = [text + (text if i < 8 else "..") for i, text in enumerate(["YY", "NN"] * 100)]
+    benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")
+    variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+    answers = answers_to(benchmark, texts, variants=variants)
+    own = outcomes(answers, benchmark, listed=tuple(f"item-{i}" for i in range(200)))
+    assert [bool(why) for why in why_pairs_uninformative(own)] == [False, True, False]
+    assert why_unranked(own).item() == ""
+
+
 def test_first_samples_without_an_answer_are_named(benchmark_file):
     """One item has no second sample, so none counts."""
     benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)
