@@ -180,6 +180,10 @@ class Outcomes(Once):
 
     def items_asked(self, attribute: str) -> IntArray:
         """Return the number of items that were asked for an attribute, by answer set."""
+        return self.item_rows(attribute) // self.groups[attribute].per_item
+
+    def item_rows(self, attribute: str) -> IntArray:
+        """Return the number of rows, `GroupAnswers.per_item` of each item, by answer set."""
         own = self.groups[attribute].grid
         return sums_by_unit(own.unit, own.many, len(own.units))
 
@@ -199,7 +203,7 @@ class Outcomes(Once):
         without, should = np.zeros((2, len(self)), dtype=np.int64)
         pooled = [attribute.name for attribute, _ in pooled_pairs(self.benchmark)]
         for name in self.groups:
-            asked = self.items_asked(name)[self.unit] // self.groups[name].per_item
+            asked = self.items_asked(name)[self.unit]
             times = (self.attribute == name) + pooled.count(name) * self.pooled
             times = times * (asked > 0)
             without += times * np.maximum(whole - asked, 0)

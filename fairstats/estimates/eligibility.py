@@ -255,7 +255,7 @@ def _of_items(
             columns = [groups.index(text) for text in group[places][here]]
             sums[here, side] = table[unit[here], columns]
         each[here] = own.copies[unit[here]]
-        asked[here] = outcomes.items_asked(name)[unit[here]]
+        asked[here] = outcomes.item_rows(name)[unit[here]]
     return sums, each, asked
 
 

@@ -516,8 +516,8 @@ def unequal_samples(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
     unequal = np.zeros(len(outcomes), dtype=bool)
     for name in outcomes.groups:
         here = outcomes.attribute == name
-        items = outcomes.items_asked(name)[outcomes.unit]
-        unequal |= here & (pairs != outcomes.copies.astype(float) ** 2 * items)
+        rows = outcomes.item_rows(name)[outcomes.unit]
+        unequal |= here & (pairs != outcomes.copies.astype(float) ** 2 * rows)
     # Pooled pairs cover all attributes, which may also have different numbers of samples.
     mixed = np.zeros(len(outcomes.grid.units), dtype=bool)
     known = np.zeros(len(mixed), dtype=np.int64)

@@ -40,8 +40,7 @@ def why_not_read(outcomes: Outcomes) -> Texts:
     if benchmark.kind.needs_key:
         return found
     for name in outcomes.groups:
-        least = outcomes.benchmark.common_items * len(outcomes.benchmark.items)
-        mostly = _items_asked(outcomes, name) >= least
+        mostly = outcomes.items_asked(name) >= benchmark.common_items * len(benchmark.items)
         for place in np.flatnonzero(outcomes.attribute == name).tolist():
             unit = int(outcomes.unit[place])
             pair = (str(outcomes.group_a[place]), str(outcomes.group_b[place]))
@@ -58,13 +57,9 @@ def asked_often(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
     few = (1 - outcomes.benchmark.common_items) * len(outcomes.benchmark.items)
     found = np.zeros(len(outcomes), dtype=bool)
     for name in outcomes.groups:
-        often = _items_asked(outcomes, name) > few + 1e-9
+        often = outcomes.items_asked(name) > few + 1e-9
         found |= (outcomes.attribute == name) & often[outcomes.unit]
     return found
-
-
-def _items_asked(outcomes: Outcomes, attribute: str) -> IntArray:
-    return outcomes.items_asked(attribute) // outcomes.groups[attribute].per_item
 
 
 def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str, str]) -> str:
@@ -85,24 +80,27 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     ends = ranks[counts > 0].min(), ranks[counts > 0].max()
     _, first, item = np.unique(items, return_index=True, return_inverse=True)
 
-    def completed(one: IntArray, partner: FloatArray) -> FloatArray:
+    n = [(one >= 0).sum(axis=1) for one in given]
+    total = [np.where(one >= 0, ranks[one], 0.0).sum(axis=1) for one in given]
+
+    def completed(group: int, partner: FloatArray) -> FloatArray:
         """Return each item's mean rank; missing answers are on the partner's other side."""
-        n = (one >= 0).sum(axis=1)
-        total = np.where(one >= 0, ranks[one], 0.0).sum(axis=1)
         # What is far from the partner could still be on its side of the mean, and agree.
         above = partner > partner[np.isfinite(partner)].mean()
-        mean = (total + (least - n) * np.where(above, *ends)) / least
+        mean = (total[group] + (least - n[group]) * np.where(above, *ends)) / least
         return np.bincount(item, mean) / np.bincount(item)
 
-    means = [_mean(ranks, one) for one in given]
+    means = [
+        np.where(many > 0, one / np.maximum(many, 1), np.nan)
+        for one, many in zip(total, n, strict=True)
+    ]
     # Of items without an answer, one group has the lowest and the other the highest, in turn.
     neither = np.isnan(means).all(axis=0)
     turn = np.where(np.cumsum(neither) % 2, np.inf, -np.inf)
-    partners = [
-        np.where(neither, sign * turn, np.where(np.isnan(other), mean, other))
-        for sign, mean, other in zip((1, -1), means, means[::-1], strict=True)
-    ]
-    a, b = (completed(*one) for one in zip(given, partners, strict=True))
+    a, b = (
+        completed(group, np.where(neither, sign * turn, np.where(np.isnan(other), mean, other)))
+        for group, sign, mean, other in zip((0, 1), (1, -1), means, means[::-1], strict=True)
+    )
     clusters = own.grid.cluster[span][first] if benchmark.cluster else None
     if (p := chance_agreement(a, b, clusters)) > _LEVEL:
         return f"agreement between the groups could be chance (p = {p:.2g})"
@@ -111,7 +109,7 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     # With one key for all items, no answers agree beyond chance.
     if len(np.unique(key[first][known])) < 2:
         return ""
-    both = np.mean([completed(one, key) for one in given], axis=0)[known]
+    both = np.mean([completed(group, key) for group in (0, 1)], axis=0)[known]
     clusters = None if clusters is None else clusters[known]
     if (p := chance_agreement(both, scipy.stats.rankdata(key[first][known]), clusters)) > _LEVEL:
         return f"agreement with the key could be chance (p = {p:.2g})"
@@ -185,13 +183,6 @@ def _ranks(values: FloatArray, counts: IntArray) -> FloatArray:
     _, place = np.unique(values, return_inverse=True)
     many = np.bincount(place, counts)
     return np.asarray((np.cumsum(many) - many / 2)[place])
-
-
-def _mean(values: FloatArray, given: IntArray) -> FloatArray:
-    """Return the mean of each row's answers, (rows,); NaN without any."""
-    n = (given >= 0).sum(axis=1)
-    total = np.where(given >= 0, values[given], 0.0).sum(axis=1)
-    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
 
 def _keys(outcomes: Outcomes) -> FloatArray:

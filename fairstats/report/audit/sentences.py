@@ -187,7 +187,7 @@ def recommendation(answers: AnswerSet) -> str:
         if pair.verdict == DISPARITY
     ]
     unclear = [pair for pair in answers.pairs if pair.verdict == INCONCLUSIVE]
-    why = {pair: _uninformative(pair, answers) for pair in unclear}
+    by_reason = _by_reason(unclear, answers)
     missing, refused = answers.missing[0], answers.refused
     facts = {
         "selected": bool(answers.selected),
@@ -196,11 +196,10 @@ def recommendation(answers: AnswerSet) -> str:
         "missing": bool(robustness(answers).open),
         "refused": refused > 0,
         "only refused": refused == missing,
-        "uninformative": bool(unclear) and all(why.values()),
+        "uninformative": bool(unclear) and "" not in by_reason,
         "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.
-    by_reason = _without_basis([pair for pair in unclear if why[pair]], answers)
     short = "; ".join(
         f"for {names_of(own, answers)}, {reason}"
         if len(by_reason) > 1
@@ -251,11 +250,11 @@ def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
         yield NO_BASIS, f"for a verdict: {why}."
         return
     alpha, margin = answers.release.alpha, answers.benchmark.equivalence_margin
-    same = [pair for pair in judged if _uninformative(pair, answers)]
-    for why, own in _without_basis(same, answers).items():
+    by_reason = _by_reason(judged, answers)
+    judged = by_reason.pop("", [])
+    for why, own in by_reason.items():
         which = "" if len(own) == len(answers.pairs) else f" on {names_of(own, answers)}"
         yield NO_BASIS, f"for a verdict{which}: {why}."
-    judged = [pair for pair in judged if pair not in same]
     for verdict in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
         own = [pair for pair in judged if pair.verdict == verdict]
         if not own:
@@ -293,10 +292,11 @@ def _uninformative(pair: Pair, answers: AnswerSet) -> str:
     return "" if answers.uninformative.startswith("for ") else answers.uninformative
 
 
-def _without_basis(pairs: Iterable[Pair], answers: AnswerSet) -> dict[str, list[Pair]]:
+def _by_reason(pairs: Iterable[Pair], answers: AnswerSet) -> dict[str, list[Pair]]:
     """Return the pairs of each reason why answers show nothing, without its p-value.
 
-    Of several reasons of a pair the first is enough; the finding has all of them.
+    Those that show something have the reason "". Of several reasons of a pair the first is enough;
+    the finding has all of them.
     """
     found = defaultdict(list)
     for pair in pairs:
