@@ -13,7 +13,7 @@ from fairstats._lib.formatting import MINUS, points, quoted
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
 from fairstats.benchmarks.loading import builtin_benchmarks, by_name, load_benchmarks
-from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR
+from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR, LOSE_LOSE, WIN_WIN
 from fairstats.counts.patterns import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.specifications import CHOICES, SPECIFICATION_COLUMNS
 from fairstats.inference._checks import check_choice, check_margin, check_number
@@ -234,8 +234,9 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     -------
     plotnine.ggplot
         Open circles for the older model, filled ones for the newer, in percent (AD: percentage
-        points). The line is blue if the interval of the change is on the good side of 0, red if it
-        is on the bad side, and grey if it includes 0.
+        points). Lines of a win-win and of significant improvements, with the table's adjustment,
+        are blue; those of a lose-lose and of significant losses are red. If the verdict on the pair
+        is withheld, they are grey.
 
     Raises
     ------
@@ -253,7 +254,8 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
     import plotnine as p9
     from mizani.breaks import breaks_extended
 
-    needed = [*COMPARED_PAIR, "metric", "old", "new", "ci_low", "ci_high"]
+    needed = [*COMPARED_PAIR, "metric", "old", "new", "estimate", "ci_level", "p_adjusted"]
+    needed += ["verdict", "verdict_reason"]
     _require_columns(comparisons, needed, name="comparisons", source="compare")
     own = comparisons["metric"].isin(FIGURES) & comparisons["attribute"].ne(BASELINE)
     drawn = comparisons[own].dropna(subset=["old", "new"])
@@ -263,17 +265,25 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
         for name, (label, _) in FIGURES.items()
     }
     models = drawn["model_old"].map(quoted) + " → " + drawn["model_new"].map(quoted)
-    side = (drawn["ci_low"] > 0).astype(int) - (drawn["ci_high"] < 0).astype(int)
-    names = {1: "better", -1: "worse", 0: "no clear change"}
+    # The levels of tests and intervals sum to 1, up to rounding.
+    changed = drawn["p_adjusted"] <= 1 - drawn["ci_level"] + 1e-12
+    changed |= drawn["verdict"].isin([WIN_WIN, LOSE_LOSE])
+    improves = drawn["metric"].map(BETTER) * drawn["estimate"] > 0
+    withheld = drawn["verdict"].isna() | drawn["verdict_reason"].notna()
     known = _declared(drawn["benchmark"], benchmarks)
     drawn = drawn.assign(
         **100 * drawn[["old", "new"]],
         row=in_order(_pair_labels(drawn, known), reverse=True),
         figure=pd.Categorical(drawn["metric"].map(titles), list(titles.values())),
         models=in_order(_set_names(models, drawn["strategy"], before="\n")),
-        change=(drawn["metric"].map(BETTER) * side).map(names),
+        change=np.select(
+            [withheld, changed & improves, changed],
+            ["no verdict", "better", "worse"],
+            "no significant change",
+        ),
     )
-    colours = {"better": ACCENT_B, "worse": ACCENT_A, "no clear change": DIM}
+    colours = {"better": ACCENT_B, "worse": ACCENT_A}
+    colours |= {"no significant change": DIM, "no verdict": NEUTRAL_LIGHT}
     plot = (
         p9.ggplot(drawn, p9.aes("new", "row", color="change"))
         + p9.geom_segment(p9.aes(x="old", xend="new", yend="row"), size=0.8)

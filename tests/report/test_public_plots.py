@@ -164,6 +164,26 @@ def test_versions_mark_changes_by_their_good_direction(answers_of):
     assert (gap["old"], gap["new"]) == (pytest.approx(20), 0)
 
 
+def test_versions_mark_changes_by_tests_and_verdicts(answers_of):
+    old = answers_of(["AB"] * 5 + ["AA"] * 295, model="old")
+    table = fairstats.compare(old, answers_of(["AA"] * 300, model="new"))
+    # A win-win needs no adjustment for its three figures.
+    assert (table["p_adjusted"].min() > 0.05, *set(table["verdict"])) == (True, "win-win")
+    assert set(fairstats.plot_versions(table).data["change"]) == {"better"}
+    # Two intervals exclude 0, which a family of many tests does not confirm.
+    assert (table["ci_low"] * table["ci_high"] > 0).any()
+    drawn = fairstats.plot_versions(table.assign(verdict="unclear")).data
+    assert set(drawn["change"]) == {"no significant change"}
+
+
+def test_versions_without_a_verdict_are_not_marked(answers_of):
+    old = answers_of(["AB"] * 60 + ["AA"] * 240, model="old")
+    table = fairstats.compare(old, answers_of(["BB"] * 225 + ["AA"] * 75, model="new"))
+    assert table["p_adjusted"].max() < 0.05
+    assert table["verdict_reason"].notna().all()
+    assert set(fairstats.plot_versions(table).data["change"]) == {"no verdict"}
+
+
 # Specifications
 
 
