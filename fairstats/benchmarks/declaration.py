@@ -525,6 +525,12 @@ class Benchmark:
         label = of.pair_label(pair)
         return label if self.varied_names == [attribute] else f"{of.label}: {label}"
 
+    def pair_label(self, attribute: str, pair: tuple[str, str]) -> str:
+        """Return a pair's groups, after the attribute if another one has a pair of this label."""
+        label = self.attribute(attribute).pair_label(pair)
+        alike = sum(label in map(one.pair_label, one.pairs) for one in self.varied)
+        return label if alike < 2 else self.pair_name(attribute, pair)
+
     @property
     def side_noun(self) -> str:
         """Return what the two sides of a pair are: groups, or versions of a question."""

@@ -96,8 +96,8 @@ def _of_pairs(outcomes: Outcomes, places: IntArray, all_of: int) -> str:
     """Join the reasons of pairs, and name these if some of the answer set's have another one."""
     reasons, pairs = outcomes.once(why_not_read), defaultdict(list)
     for place in places:
-        attribute = outcomes.benchmark.attributes[outcomes.attribute[place]]
-        label = attribute.pair_label((outcomes.group_a[place], outcomes.group_b[place]))
+        pair = outcomes.group_a[place], outcomes.group_b[place]
+        label = outcomes.benchmark.pair_label(outcomes.attribute[place], pair)
         # Of several pairs, each has its own p-value.
         pairs[reasons[place].partition(" (p = ")[0]].append(label)
     texts = [
@@ -292,7 +292,7 @@ def _too_low(
                 f"{low[side]:.1%}), not above {needed} {least:.1%}"
             )
         else:
-            label = benchmark.attributes[attribute].pair_label(groups)
+            label = benchmark.pair_label(attribute, groups)
             yield (
                 f"accuracy for {label} is at most {accuracy[side]:.1%} (lower limit "
                 f"{low[side]:.1%}), not above the best guess, {of_groups:.1%}"
@@ -302,15 +302,14 @@ def _too_low(
 def _too_many_missing(outcomes: Outcomes, places: IntArray) -> dict[int, str]:
     """Return the pairs with too many missing answers, by answer set."""
     benchmark = outcomes.benchmark
-    varied = {attribute.name: attribute for attribute in benchmark.varied}
-    places = places[np.isin(outcomes.attribute[places].astype(str), list(varied))]
+    places = places[np.isin(outcomes.attribute[places].astype(str), benchmark.varied_names)]
     lacking, each, asked = _of_items(outcomes, places, lambda own: own.missing)
     shares = lacking.sum(axis=1) / np.maximum(2 * each * asked, 1)
     over: dict[int, list[tuple[float, str]]] = {}
     for place, share in zip(places.tolist(), shares, strict=True):
         if share > benchmark.largest_missing:
             pair = outcomes.group_a[place], outcomes.group_b[place]
-            text = f"{varied[outcomes.attribute[place]].pair_label(pair)} {share:.1%}"
+            text = f"{benchmark.pair_label(outcomes.attribute[place], pair)} {share:.1%}"
             over.setdefault(int(outcomes.unit[place]), []).append((share, text))
     limit = f"more than {benchmark.largest_missing:.1%} of the answers are missing: "
     found = {}

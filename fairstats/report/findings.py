@@ -506,8 +506,9 @@ class Findings:
         single = ~rows["attribute"].duplicated(keep=False)
         parts = []
         for row, alone in zip(rows.itertuples(index=False), single, strict=True):
-            of = self.board.benchmark.attribute(row.attribute)
-            label = uncapital(of.label) if alone else of.pair_label((row.group_a, row.group_b))
+            declared, pair = self.board.benchmark, (row.group_a, row.group_b)
+            name = declared.attribute(row.attribute).label
+            label = uncapital(name) if alone else declared.pair_label(row.attribute, pair)
             share, n = 1 - float(row.estimate), int(row.n)
             count = round(share * n)
             many = {0: f"none of {n:,}", n: f"all {n:,}"}.get(count, f"{count:,} of {n:,}")

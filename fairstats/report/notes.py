@@ -196,7 +196,7 @@ def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> st
         return f"{asked} {_of_many(excess[varied])}"
     sure = level(release.alpha)
     clauses = [
-        f"{benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))}: two samples of the "
+        f"{benchmark.pair_label(str(attribute), (str(a), str(b)))}: two samples of the "
         f"same prompt differ in {percent(row['differ'])} of cases, the two groups in "
         f"{percent(row['differ'] + row['estimate'])} of the same cases ({points(row['estimate'])} "
         f"points, {sure} interval {points(row['ci_low'])} to {points(row['ci_high'])}). "

@@ -663,8 +663,11 @@ def _pair_labels(table: pd.DataFrame, known: Mapping[str, Benchmark]) -> list[st
     labels = []
     keys = table[["benchmark", "attribute", "group_a", "group_b"]]
     for name, attribute, a, b in keys.itertuples(index=False):
-        of = known[name].attributes.get(attribute) if name in known else None
-        label = of.pair_label((a, b)) if of else f"{a} − {b}"
+        of = known.get(name)
+        if of is None or attribute not in of.attributes:
+            label = f"{a} − {b}"
+        else:
+            label = of.pair_label(attribute, (a, b))
         labels.append(plain("All pairs" if attribute == POOLED else label))
     return labels
 

@@ -13,11 +13,13 @@ import pandas as pd
 import pytest
 
 import fairstats
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.verdict import DISPARITY
 from fairstats.report.board.charts import COLOURS
 from fairstats.report.public_plots import VERDICT_COLOURS
+from tests.make_kinds import answers_to, declared
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,25 @@ def svg(plot) -> str:
 
 
 # Forest
+
+
+def test_pairs_of_the_same_groups_are_told_apart_by_their_attribute(benchmark_file):
+    both = "\n".join(
+        f'[attributes.{name}]\nlabel = "{name.title()}"\ngroups = {{ yes = "Yes", no = "No" }}\n'
+        'pairs = [["yes", "no"]]'
+        for name in ("insured", "disabled")
+    )
+    benchmark = declared(benchmark_file, "decision", attributes=both)
+    read = ["YY", "NN", "MM"] * 20
+    answers = pd.concat(
+        answers_to(benchmark, items, attribute=name, groups=("yes", "no"))
+        for name, items in {"insured": read, "disabled": ["YY"] * 60}.items()
+    )
+    table = fairstats.analyze(answers, benchmarks=[benchmark])
+    pooled = table[table["attribute"] == POOLED]
+    assert pooled["verdict_reason"].str.contains("for Disabled: Yes − No, every answer").any()
+    panels = fairstats.plot_forest(table, metric="cfr", benchmarks=[benchmark]).data["pair"]
+    assert {"Insured: Yes − No", "Disabled: Yes − No"} <= set(panels)
 
 
 def test_forest_draws_the_differences_of_the_estimates_with_their_verdicts(estimates):

@@ -238,7 +238,7 @@ def _discordant(model: str, benchmark: Benchmark, release: Release) -> Iterator[
     for (version, strategy), rows in own.groupby(["benchmark_version", "strategy"], sort=True):
         answers = set_label(benchmark, str(version), str(strategy), prompted=named)
         pairs = [
-            f"{benchmark.attributes[row.attribute].pair_label((row.group_a, row.group_b))} "
+            f"{benchmark.pair_label(row.attribute, (row.group_a, row.group_b))} "
             f"{row.n10} against {row.n01}"
             for row in rows.itertuples(index=False)
         ]

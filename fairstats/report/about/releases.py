@@ -173,5 +173,5 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
 
 
 def _pair(row: dict[Hashable, Any], release: Release) -> str:
-    attribute = release.benchmarks[row["benchmark"]].attribute(row["attribute"])
-    return attribute.pair_label((row["group_a"], row["group_b"]))
+    benchmark = release.benchmarks[row["benchmark"]]
+    return benchmark.pair_label(row["attribute"], (row["group_a"], row["group_b"]))

@@ -264,10 +264,8 @@ def _pair_changes(
         name, first, second = map(str, pair)
         attribute = benchmark.attribute(name)
         groups = attribute.pair_label((first, second))
-        label = attribute.label if len(attribute.pairs) == 1 else groups
-        if sum(label in (a.pair_label(p) for p in a.pairs) for a in benchmark.varied) > 1:
-            # Two attributes have a pair of this name.
-            label = benchmark.pair_name(name, (first, second))
+        single = len(attribute.pairs) == 1
+        label = attribute.label if single else benchmark.pair_label(name, (first, second))
         figures = own.set_index("metric").to_dict("index")
         key = (name, first, second)
         yield PairChange(key, label, groups, figures, alpha, benchmark.kind, alike)
