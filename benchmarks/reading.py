@@ -191,6 +191,7 @@ CLUSTERS = {
     "5 of 40": [40] * 5,
     "8 of 20": [20] * 8,
     "12 of 5": [5] * 12,
+    "30 of 5": [5] * 30,
     "50 of 1 to 14": np.random.default_rng(0).geometric(0.27, 50).tolist(),
     "5 of 40, 20 of 1": [40] * 5 + [1] * 20,
     "one of 200, 20 of 10": [200] + [10] * 20,
@@ -198,20 +199,36 @@ CLUSTERS = {
 }
 
 
+IN_CLUSTERS = (
+    "honest",
+    "honest, one key per cluster",
+    "at random per item",
+    "at random per cluster",
+    "per item and per cluster",
+)
+
+
 def in_clusters(law: str, sizes: list[int], rng: np.random.Generator) -> list[float]:
-    """Return the % of honest sets, of coins per item and per cluster that agree beyond chance."""
+    """Return the % of sets that agree beyond chance, of each kind of `IN_CLUSTERS`."""
     clusters = np.repeat(np.arange(len(sizes)), sizes)
     found = []
-    for kind in ("honest", "item", "cluster"):
+    for kind in IN_CLUSTERS:
         passed = 0
         for _ in range(5 * SETS):
+            of_items, of_clusters = (
+                [draw_keys(law, n, rng) for _ in "ab"] for n in (len(clusters), len(sizes))
+            )
+            first, second = (one[clusters] for one in of_clusters)
             if kind == "honest":
-                answers = draw_honest(law, draw_keys(law, len(clusters), rng), rng)[:, :2].T
-            elif kind == "item":
-                answers = np.array([draw_keys(law, len(clusters), rng) for _ in "ab"])
-            else:
-                answers = np.array([draw_keys(law, len(sizes), rng)[clusters] for _ in "ab"])
-            a, b = rankdata(answers).reshape(2, -1)
+                first, second = draw_honest(law, of_items[0], rng)[:, :2].T
+            elif kind == "honest, one key per cluster":
+                second = draw_honest(law, first, rng)[:, :2].mean(axis=1)
+            elif kind == "at random per item":
+                first, second = of_items
+            elif kind == "per item and per cluster":
+                second = of_items[0]
+            both = (first, second) if "key" in kind else np.hstack([first, second])
+            a, b = np.reshape(rankdata(both, axis=-1), (2, -1))
             passed += chance_agreement(a, b, clusters) <= 0.025
         found.append(100 * passed / (5 * SETS))
     return found
@@ -220,10 +237,11 @@ def in_clusters(law: str, sizes: list[int], rng: np.random.Generator) -> list[fl
 def main() -> None:
     """Print the tables of clusters, of honest and of made-up sets."""
     rng = np.random.default_rng(40)
-    print(f"{'clusters: honest, at random per item, per cluster':50}", *LAWS, sep="  ")
+    print(*IN_CLUSTERS, sep=" / ")
+    print(f"{'clusters':30}", *(f"{law:>24}" for law in LAWS))
     for name, sizes in CLUSTERS.items():
         cells = ["/".join(f"{x:.1f}" for x in in_clusters(law, sizes, rng)) for law in LAWS]
-        print(f"{name:50}", *(f"{cell:>15}" for cell in cells), flush=True)
+        print(f"{name:30}", *(f"{cell:>24}" for cell in cells), flush=True)
     print(f"{'honest: without keys | with keys':40}", *(f"{n:>5}" for n in ITEMS * 2))
     for law, kind in LAWS.items():
         for share in (0.0, 0.05):

@@ -118,10 +118,11 @@ def why_pairs_uninformative(outcomes: Outcomes) -> Texts:
     if outcomes.benchmark.kind.needs_key:
         return outcomes.once(why_uninformative)[outcomes.unit]
     found = outcomes.once(why_not_read).copy()
-    names = [*pooled_attributes(outcomes.benchmark)]
-    pooled = np.isin(outcomes.attribute.astype(str), names) & asked_often(outcomes)
+    names, often = [*pooled_attributes(outcomes.benchmark)], asked_often(outcomes)
+    pooled = np.isin(outcomes.attribute.astype(str), names)
     for place in np.flatnonzero(outcomes.pooled):
-        places = np.flatnonzero(pooled & (outcomes.unit == outcomes.unit[place]))
+        own = np.flatnonzero(pooled & (outcomes.unit == outcomes.unit[place]))
+        places = own[often[own]] if often[own].any() else own
         found[place] = _of_pairs(outcomes, places, len(places))
     return found
 

@@ -13,6 +13,7 @@ from fairstats.benchmarks.declaration import FEWEST_UNLIKE
 from fairstats.counts.grid import NOT_ASKED, Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import IntArray
+from fairstats.inference.unit_means import effective_number
 
 # The level of each test, one-sided.
 _LEVEL = 0.025
@@ -96,7 +97,7 @@ def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str
     ]
     # Of items without an answer, one group has the lowest and the other the highest, in turn.
     neither = np.isnan(means).all(axis=0)
-    turn = np.where(np.cumsum(neither) % 2, np.inf, -np.inf)
+    turn = np.where(np.cumsum(np.bincount(item, neither) > 0) % 2, np.inf, -np.inf)[item]
     a, b = (
         completed(group, np.where(neither, sign * turn, np.where(np.isnan(other), mean, other)))
         for group, sign, mean, other in zip((0, 1), (1, -1), means, means[::-1], strict=True)
@@ -139,10 +140,20 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     """Return the one-sided p-value of no positive correlation of items' values, given as ranks.
 
     It is that of Student's t for Pearson's correlation. The agreement must not rest on one item: p
-    is the larger one of all items, and without that with the largest product. Of clusters of items,
-    it is that of Student's t for a mean of 0 of the clusters' sums Σ (a − ā) (b − b̄), with ā the
-    mean of the clusters' means. It is 1 if one side is constant, or with fewer than four items or
-    three clusters.
+    is the larger one of all items, and without that with the largest product. The same holds for
+    clusters of items, whose standard error allows any dependence within them. It is 1 if one side
+    is constant, or with fewer than four items or clusters.
+
+    Notes
+    -----
+    The standard error over n clusters is that of their sums of the correlation's influence
+    function, x y − r (x² + y²) / 2 for standardized values. The degrees of freedom are n − 2, at
+    most m − 1 if the clusters count as m of equal size, see
+    `fairstats.inference.unit_means.effective_number`.
+
+    References
+    ----------
+    Devlin, Gnanadesikan and Kettenring (1975), Biometrika 62:531-545.
 
     Examples
     --------
@@ -150,28 +161,30 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     >>> round(chance_agreement(answers, np.roll(answers, 2)), 3)
     0.005
     """
-    if clusters is None:
-        if len(a) < 4:
+    place = np.arange(len(a)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    if len(np.unique(place)) < 4:
+        return 1.0
+    rest = place != np.bincount(place, (a - a.mean()) * (b - b.mean())).argmax()
+
+    def correlated(used: npt.NDArray[np.bool_]) -> float:
+        x, y = a[used], b[used]
+        if _is_constant(x) or _is_constant(y):
             return 1.0
-        largest = ((a - a.mean()) * (b - b.mean())).argmax()
-        return max(_correlated(a, b), _correlated(np.delete(a, largest), np.delete(b, largest)))
-    _, place, size = np.unique(clusters, return_inverse=True, return_counts=True)
-    if len(size) < 3:
-        return 1.0
-    a, b = (one - (np.bincount(place, one) / size).mean() for one in (a, b))
-    u = np.bincount(place, a * b)
-    # Smaller sums are rounding errors. Those of perfect agreement can all be the same.
-    least = 1e-9 * float(np.sqrt((a**2).sum() * (b**2).sum()))
-    if np.abs(u).max() <= least:
-        return 1.0
-    deviation = max(float(u.std(ddof=1)), least / len(u))
-    return float(scipy.stats.t.sf(np.sqrt(len(u)) * u.mean() / deviation, len(u) - 1))
+        if clusters is None:
+            return float(scipy.stats.pearsonr(x, y, alternative="greater").pvalue)
+        return _correlated_clusters(x, y, np.unique(place[used], return_inverse=True)[1])
+
+    return max(correlated(np.full(len(a), True)), correlated(rest))
 
 
-def _correlated(a: FloatArray, b: FloatArray) -> float:
-    if _is_constant(a) or _is_constant(b):
-        return 1.0
-    return float(scipy.stats.pearsonr(a, b, alternative="greater").pvalue)
+def _correlated_clusters(x: FloatArray, y: FloatArray, place: IntArray) -> float:
+    x, y = ((one - one.mean()) / (one.std() * np.sqrt(len(one))) for one in (x, y))
+    r, n = x @ y, place.max() + 1
+    u = np.bincount(place, x * y - r * (x**2 + y**2) / 2)
+    # Smaller variances are rounding errors: those of perfect agreement, or of none in any cluster.
+    variance = max(n / (n - 1) * (u @ u), 1e-18)
+    freedom = min(n - 2, effective_number(np.bincount(place)) - 1)
+    return float(scipy.stats.t.sf(r / np.sqrt(variance), freedom))
 
 
 def _is_constant(values: FloatArray) -> bool:

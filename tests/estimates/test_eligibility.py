@@ -252,6 +252,35 @@ def test_attribute_of_a_few_items_takes_neither_rank_nor_pooled_verdict_away(ben
     assert why_unranked(own).item() == ""
 
 
+@pytest.mark.parametrize("common_items", [0.0, 0.95])
+def test_pooled_pair_has_the_reasons_of_its_pairs(common_items, benchmark_file):
+    """Without common items, every attribute is asked of as many as a few."""
+    benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")
+    variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
+    answers = answers_to(benchmark, ["YYYY"] * 60, variants=variants)
+    listed = tuple(f"item-{i}" for i in range(60))
+    own = outcomes(answers, benchmark, common_items=common_items, listed=listed)
+    assert set(why_pairs_uninformative(own)) == {"every answer is “Y”"}
+
+
+def test_answers_left_out_of_crossed_groups_are_no_evidence(benchmark_file):
+    """Levels at random, without the items in which they contradict themselves most."""
+    benchmark, rng = declared(benchmark_file, "level", race=CROSSED), np.random.default_rng(2)
+    variants = [("race_sex", group) for group in ("wm", "bm", "wf", "bf")]
+    sets = []
+    for place in range(12):
+        levels = rng.integers(1, 6, (1000, 4)) - 3
+        wm, bm, wf, bf = levels.T
+        worst = np.argsort((wm + wf) * (bm + bf) + (wm + bm) * (wf + bf))[:50]
+        texts = ["".join(map(str, row)) for row in levels + 3]
+        for item in worst:
+            texts[item] = "...."
+        sets.append(answers_to(benchmark, texts, variants=variants, model=f"m{place}"))
+    listed = tuple(f"item-{i}" for i in range(1000))
+    own = outcomes(pd.concat(sets, ignore_index=True), benchmark, listed=listed)
+    assert (why_unranked(own) != "").all()
+
+
 def test_first_samples_without_an_answer_are_named(benchmark_file):
     """One item has no second sample, so none counts."""
     benchmark = declared(benchmark_file, "decision", race=ONE_PAIR)

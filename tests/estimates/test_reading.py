@@ -65,14 +65,40 @@ def test_agreement_does_not_rest_on_one_item():
     assert p_of([0.0] * 50 + [1], [0.0] * 50 + [1]) == 1
 
 
-def test_clusters_have_a_robust_variance():
+def test_clusters_have_the_standard_error_of_their_weights():
+    """How much the correlation changes if a cluster counts a little more, by differences."""
     rng = np.random.default_rng(7)
-    a, b = rng.normal(size=(2, 12))
-    place = np.repeat(np.arange(5), [1, 2, 2, 3, 4])
-    one, other = (x - np.mean([x[place == i].mean() for i in range(5)]) for x in (a, b))
-    u = np.bincount(place, one * other)
-    expected = scipy.stats.t.sf(np.sqrt(5) * u.mean() / u.std(ddof=1), 4)
-    assert p_of(a, b, place) == pytest.approx(expected)
+    a, b = rng.normal(size=(2, 21))
+    b += a
+    place = np.repeat(np.arange(7), [1, 2, 2, 3, 4, 4, 5])
+
+    def of(use):
+        def correlation(weights):
+            covariance = np.cov(a[use], b[use], aweights=weights)
+            return covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+
+        r, units = correlation(np.ones(use.sum())), np.unique(place[use])
+        more = [(correlation(1 + 1e-6 * (place[use] == one)) - r) / 1e-6 for one in units]
+        error = np.sqrt(len(units) / (len(units) - 1) * np.square(more).sum())
+        sizes = np.unique(place[use], return_counts=True)[1]
+        freedom = min(len(units) - 2, sizes.sum() ** 2 / np.square(sizes).sum() - 1)
+        return scipy.stats.t.sf(r / error, freedom)
+
+    largest = np.bincount(place, (a - a.mean()) * (b - b.mean())).argmax()
+    expected = max(of(place >= 0), of(place != largest))
+    assert p_of(a, b, place) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(("favourable", "clusters", "size"), [(3, 30, 5), (2, 20, 10), (3, 100, 3)])
+def test_clusters_with_one_answer_each_agree_if_few_are_favourable(favourable, clusters, size):
+    """The sums of few clusters are far from the others' and from chance."""
+    place = np.repeat(np.arange(clusters), size)
+    perfect = 1.0 * (place < favourable)
+    assert p_of(perfect, perfect, place) < 1e-6
+    noisy = np.where(np.arange(len(place)) % 7 == 3, 1 - perfect, perfect)
+    assert p_of(noisy, perfect, place) < 0.025
+    # One cluster alone shows nothing.
+    assert p_of(1.0 * (place < 1), 1.0 * (place < 1), place) == 1
 
 
 def test_clusters_with_one_item_of_each_kind_are_no_chance():
@@ -85,9 +111,9 @@ def test_clusters_with_one_item_of_each_kind_are_no_chance():
 def test_clusters_without_any_agreement_agree_by_chance(a, scale):
     """The answers of each patient are balanced with one side, and never agree."""
     clusters = np.repeat(np.arange(30), 4)
-    assert p_of(scale * np.tile(a, 30), scale * np.tile([0.1, 0.9, 0.1, 0.9], 30), clusters) == 1
+    assert p_of(scale * np.tile(a, 30), scale * np.tile([0.1, 0.9, 0.1, 0.9], 30), clusters) > 0.4
     coin = np.repeat(np.random.default_rng(1).choice([0, 1], 30), 4)
-    assert p_of(scale * coin, np.tile([0.1, 0.9, 0.1, 0.9], 30), clusters) == 1
+    assert p_of(scale * coin, np.tile([0.1, 0.9, 0.1, 0.9], 30), clusters) > 0.4
 
 
 @pytest.mark.parametrize("clusters", ["none", "unequal", "one large"])
