@@ -47,7 +47,7 @@ _MOST_OF_ONE = 2
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
 # A version or route at a service (-v1:0, :online), weights (:8b-q4_K_M), settings (T=0), a number.
 _SERVED = re.compile(
-    r"-v\d+:\d[\w:]*|:(?:online|nitro|floor)$|[-:]q\d(-\w)*$|[\w.]+=[^\s,;()-]*"
+    r"-v\d+:\d[\w:]*|:(?:online|nitro|floor)$|[-:]q\d(-\w)*([-.]gguf)?$|[\w.]+=[^\s,;()-]*"
     r"|-(?:temp(?:erature)?-?\d|t-?[01])(?:\.\d+|$)|-#\d+$|\bllama[-._]?cpp\b"
 )
 # A model of somebody's own training has the name of the one that it was made from.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from fairstats._lib.formatting import counted
 from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.grid import MISSING
 from fairstats.screening.answer_sheets import Bools, Layout, Sheet
@@ -152,14 +153,14 @@ def check_flip_level(sheet: Sheet, panel: Panel) -> Finding:
     events = usual * expected.sum() / size
     p = scipy.stats.nbinom.cdf(np.ceil(flips.sum() / size), shape, shape / (shape + events))
     value = float(flips.sum() / expected.sum())
-    left_out = np.count_nonzero(_doubtful(sheet, panel))
+    left_out = int(np.count_nonzero(_doubtful(sheet, panel)))
     note = (
         f"{percent(float(np.nanmean(flip_shares(sheet, layout))))} of pairs have two different "
         f"answers: {value:.2f} times as many as its accuracy predicts for independent answers. The "
         f"median of other models is {usual:.2f}."
     )
     if left_out:
-        note += f" Left out: {left_out:,} items with a doubtful key."
+        note += f" Left out: {counted(left_out, 'item')} with a doubtful key."
     question = (
         "Does the model see the group, was each version answered separately, were others sampled "
         "at a higher temperature, and are there wrong keys that it does not follow?"

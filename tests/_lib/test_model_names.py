@@ -160,6 +160,7 @@ def test_models_of_a_family_are_different(family):
         ("gpt-5", "GPT-5 (medium)"),
         ("Claude-3.7-Sonnet", "claude-3-7-sonnet-20250219-thinking"),
         ("Llama-3-8B", "llama3:8b-instruct-q4_K_M"),
+        ("Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct-Q4_K_M.gguf"),
         ("Llama-3-8B", "TheBloke/Llama-3-8B-Instruct-GGUF"),
         ("Command R+", "command-r-plus-08-2024"),
         ("Claude 3.5 Sonnet", "Claude Sonnet 3.5"),

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats._lib.formatting import capital
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet
-from fairstats.report.changes.findings import prompt_answer, version_answer
+from fairstats.report.changes.findings import prompt_answer, version_answer, version_finding
 from fairstats.report.changes.rows import Comparison, comparison_of
 from fairstats.report.model.page import other_choices
 from fairstats.report.notes import noise_line
@@ -256,6 +257,15 @@ def test_newer_version_is_judged_by_the_verdicts(word, columns, short, snapshot)
     words, text = version_answer(comparison(rows))
     assert set(words.values()) == {short}
     assert text == snapshot
+
+
+def test_version_answer_names_the_pair_without_a_verdict_and_the_range_of_items():
+    rows = rows_of(dict.fromkeys((RACE, SEX, SES), "unclear"))
+    rows.loc[rows["attribute"] == SEX, ["verdict_reason", "n"]] = ["few items", 20]
+    _, text = version_answer(comparison(rows))
+    assert "For Sex, few items." in text
+    assert "20 to 24 vignettes" in text
+    assert "For Sex, few items" in capital(version_finding([comparison(rows)]).split("; ")[-1])
 
 
 # Does another prompt close the gap?

@@ -35,10 +35,11 @@ def version_answer(one: Comparison) -> tuple[dict[str, str], str]:
 
     A word is empty if the pair is not judged.
     """
-    items = counted_items(one.benchmark, int(max(pair.gap["n"] for pair in one.pairs)))
+    least, most = (int(end(pair.gap["n"] for pair in one.pairs)) for end in (min, max))
+    items = f"{least:,} to " * (least < most) + counted_items(one.benchmark, most)
     basis = ", ".join([*[prompt_label(one.prompt)] * one.prompted, items])
-    notes = dict.fromkeys([*(pair.reason for pair in one.pairs), one.note])
-    texts = [_details(one), basis, *filter(None, notes), *_questions([one])]
+    notes = dict.fromkeys([*_reasons(one), *filter(None, [one.note])])
+    texts = [_details(one), basis, *notes, *_questions([one])]
     short = labels_of("changes")["short"]
     words = {pair.name: short[_word(one, pair)] for pair in one.pairs}
     return words, " ".join(f"{capital(text)}." for text in texts)
@@ -51,7 +52,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
     models, order = defaultdict(list), list(labels_of("changes")["short"])
     for one in compared:
         place = max(order.index(_word(one, pair)) for pair in one.pairs)
-        reasons = filter(None, dict.fromkeys(pair.reason for pair in one.pairs if one.alike))
+        reasons = [*_reasons(one)] if one.alike else []
         details = f": {'; '.join([_details(one), *reasons])}" if detailed else ""
         name = quoted(one.new) + f" ({one.context})" * several
         models[place, f"{_words(one)}{details}", one.before].append(name)
@@ -121,6 +122,17 @@ def _details(one: Comparison) -> str:
     still = [label for label in labels.values() if not any(label in own for own in found.values())]
     parts = listed(f"{listed(own)} {changed}" for changed, own in found.items())
     return parts + (f", without a significant change in {listed(still)}" if still else "")
+
+
+def _reasons(one: Comparison) -> Iterator[str]:
+    """State why verdicts are withheld, for each pair of groups if it differs."""
+    found = defaultdict(list)
+    for pair in one.pairs:
+        if pair.reason:
+            found[pair.reason].append(pair.name)
+    for reason, names in found.items():
+        some = len(names) < len(one.pairs)
+        yield f"{_for_pairs(names, one).strip()}, {reason}" if some else reason
 
 
 def _for_pairs(names: Sequence[str], one: Comparison) -> str:
