@@ -140,9 +140,9 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     """Return the one-sided p-value of no positive correlation of items' values, given as ranks.
 
     It is that of Student's t for Pearson's correlation. The agreement must not rest on one item: p
-    is the larger one of all items, and without that with the largest product. The same holds for
-    clusters of items, whose standard error allows any dependence within them. It is 1 if one side
-    is constant, or with fewer than four items or clusters.
+    is at least half of that without the item with the largest product. The same holds for clusters
+    of items, whose standard error allows any dependence within them. It is 1 if one side is
+    constant, or with fewer than four items or clusters.
 
     Notes
     -----
@@ -174,7 +174,7 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
             return float(scipy.stats.pearsonr(x, y, alternative="greater").pvalue)
         return _correlated_clusters(x, y, np.unique(place[used], return_inverse=True)[1])
 
-    return max(correlated(np.full(len(a), True)), correlated(rest))
+    return max(correlated(np.full(len(a), True)), correlated(rest) / 2)
 
 
 def _correlated_clusters(x: FloatArray, y: FloatArray, place: IntArray) -> float:
