@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -31,22 +32,25 @@ def why_not_read(outcomes: Outcomes) -> Texts:
 
     Notes
     -----
-    Answers are compared by their ranks. Of several samples, the first ones count, as many as all
-    items have. A missing answer counts as the lowest of the pair's answers if the other group's, or
-    the key, is above its mean, and else as the highest: those in which a random model contradicts
-    itself could be left out. So do items that were not asked, if they are as few as
-    `Benchmark.common_items` allows. Of an attribute of fewer items, those that were asked count.
+    Answers are compared by their ranks. Groups that agree in pairs are compared with the keys
+    together: weak agreement would not be shown in each of many pairs. Of several samples, the first
+    ones count, as many as all items have. A missing answer counts as the lowest of the answers
+    compared if the other group's, or the key, is above its mean, and else as the highest: those in
+    which a random model contradicts itself could be left out. So do items that were not asked, if
+    they are as few as `Benchmark.common_items` allows. Of an attribute of fewer items, those that
+    were asked count.
     """
     benchmark, found = outcomes.benchmark, np.full(len(outcomes), "", dtype=object)
     if benchmark.kind.needs_key:
         return found
     for name in outcomes.groups:
         mostly = outcomes.items_asked(name) >= benchmark.common_items * len(benchmark.items)
-        for place in np.flatnonzero(outcomes.attribute == name).tolist():
-            unit = int(outcomes.unit[place])
-            pair = (str(outcomes.group_a[place]), str(outcomes.group_b[place]))
+        own = np.flatnonzero(outcomes.attribute == name)
+        for unit in np.unique(outcomes.unit[own]).tolist():
+            places = own[outcomes.unit[own] == unit]
             whole = outcomes.with_unasked if mostly[unit] else outcomes
-            found[place] = _why_not_read(whole, name, unit, pair)
+            pairs = [(str(outcomes.group_a[i]), str(outcomes.group_b[i])) for i in places]
+            found[places] = _why_not_read(whole, name, unit, pairs)
     return found
 
 
@@ -63,58 +67,136 @@ def asked_often(outcomes: Outcomes) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _why_not_read(outcomes: Outcomes, attribute: str, unit: int, pair: tuple[str, str]) -> str:
-    own, benchmark = outcomes.groups[attribute], outcomes.benchmark
-    span, groups = own.grid.span(unit), list(own.attribute.groups)
-    given = [own.answers_of(groups.index(group))[span] for group in pair]
-    if not all((one >= 0).any() for one in given):
-        return ""
-    # As in ranks, the first samples, as many as all items have: the others could be chosen ones.
-    least, items, values = int(own.samples[span].min()), own.rows[span], _values(own.grid)
-    given = [np.where((one != NOT_ASKED).cumsum(axis=1) <= least, one, NOT_ASKED) for one in given]
-    counts = np.sum([np.bincount(one[one >= 0], minlength=len(values)) for one in given], axis=0)
-    if not counts.any():
-        return "no first sample has an answer"
-    if why := _why_constant(own.grid, given, items, counts):
-        return why
-    ranks = _ranks(values, counts)
-    ends = ranks[counts > 0].min(), ranks[counts > 0].max()
-    _, first, item = np.unique(items, return_index=True, return_inverse=True)
+def _why_not_read(
+    outcomes: Outcomes, attribute: str, unit: int, pairs: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Return the reason of each pair of an attribute, for one answer set."""
+    answers, key = _Answers.of(outcomes, attribute, unit), outcomes.once(_keys)
+    found = {pair: answers.why_unlike(pair) for pair in pairs if answers.answered.issuperset(pair)}
+    for groups in _connected([pair for pair, why in found.items() if not why]):
+        why = answers.why_unlike_key(sorted(groups), key)
+        found |= {pair: why for pair in found if not found[pair] and groups.issuperset(pair)}
+    return [found.get(pair, "") for pair in pairs]
 
-    n = [(one >= 0).sum(axis=1) for one in given]
-    total = [np.where(one >= 0, ranks[one], 0.0).sum(axis=1) for one in given]
 
-    def completed(group: int, partner: FloatArray) -> FloatArray:
+def _connected(pairs: Sequence[tuple[str, str]]) -> list[set[str]]:
+    """Return the sets of groups that are connected by pairs."""
+    found: list[set[str]] = []
+    for pair in pairs:
+        near = [groups for groups in found if groups.intersection(pair)]
+        found = [groups for groups in found if groups not in near] + [set(pair).union(*near)]
+    return found
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The first samples of one answer set for the groups of an attribute.
+
+    Attributes
+    ----------
+    given : dict of array of int, (rows, samples)
+        The answers for each group.
+    answered : set of str
+        The groups with an answer in any sample.
+    rows : array of int, (rows,)
+        The row of `Outcomes` of each row's item.
+    item : array of int, (rows,)
+        The place of each row's item among those of the answer set.
+    samples : int
+        The number of first samples.
+    clusters : array of int, (items,), optional
+        The cluster of each item.
+    """
+
+    grid: Grid
+    given: dict[str, IntArray]
+    answered: set[str]
+    rows: IntArray
+    item: IntArray
+    samples: int
+    clusters: IntArray | None
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, attribute: str, unit: int) -> _Answers:
+        own = outcomes.groups[attribute]
+        span = own.grid.span(unit)
+        every = {
+            name: own.answers_of(place)[span] for place, name in enumerate(own.attribute.groups)
+        }
+        # As in ranks, as many samples as all items have: the others could be chosen ones.
+        least, rows = int(own.samples[span].min()), own.rows[span]
+        given = {
+            name: np.where((one != NOT_ASKED).cumsum(axis=1) <= least, one, NOT_ASKED)
+            for name, one in every.items()
+        }
+        _, first, item = np.unique(rows, return_index=True, return_inverse=True)
+        clusters = own.grid.cluster[span][first] if outcomes.benchmark.cluster else None
+        answered = {name for name, one in every.items() if (one >= 0).any()}
+        return cls(own.grid, given, answered, rows, item, least, clusters)
+
+    def why_unlike(self, pair: tuple[str, str]) -> str:
+        """Say why the answers for two groups could agree by chance."""
+        counts = self._counts(pair)
+        if not counts.any():
+            return "no first sample has an answer"
+        if why := _why_constant(self.grid, [self.given[one] for one in pair], self.rows, counts):
+            return why
+        sums, ends = self._sums(pair)
+        means = [np.where(n > 0, total / np.maximum(n, 1), np.nan) for total, n in sums]
+        # Of items without an answer, one group has the lowest and the other the highest, in turn.
+        neither = np.isnan(means).all(axis=0)
+        turn = np.cumsum(np.bincount(self.item, neither) > 0) % 2
+        far = np.where(turn, np.inf, -np.inf)[self.item]
+        a, b = (
+            self._completed(
+                *own, ends, np.where(neither, end, np.where(np.isnan(other), mean, other))
+            )
+            for own, end, mean, other in zip(sums, (far, -far), means, means[::-1], strict=True)
+        )
+        p = chance_agreement(a, b, self.clusters)
+        return f"agreement between the groups could be chance (p = {p:.2g})" * (p > _LEVEL)
+
+    def why_unlike_key(self, groups: Sequence[str], keys: FloatArray) -> str:
+        """Say why the answers for all these groups could agree with the keys by chance."""
+        key = np.full(self.item.max() + 1, np.nan)
+        key[self.item] = keys[self.rows]
+        known = ~np.isnan(key)
+        # With one key for all items, no answers agree beyond chance.
+        if len(np.unique(key[known])) < 2:
+            return ""
+        sums, ends = self._sums(groups)
+        means = [self._completed(*own, ends, key[self.item]) for own in sums]
+        clusters = None if self.clusters is None else self.clusters[known]
+        ranks = scipy.stats.rankdata(key[known])
+        p = chance_agreement(np.mean(means, axis=0)[known], ranks, clusters)
+        return f"agreement with the key could be chance (p = {p:.2g})" * (p > _LEVEL)
+
+    def _counts(self, groups: Sequence[str]) -> IntArray:
+        """Return how often each option was given."""
+        given = (one[one >= 0] for one in map(self.given.__getitem__, groups))
+        return np.sum([np.bincount(one, minlength=len(self.grid.options)) for one in given], axis=0)
+
+    def _sums(
+        self, groups: Sequence[str]
+    ) -> tuple[list[tuple[FloatArray, IntArray]], tuple[float, float]]:
+        """Return each group's sums of ranks and numbers of answers, (rows,), and the end ranks."""
+        counts = self._counts(groups)
+        ranks = _ranks(_values(self.grid), counts)
+        given = [self.given[one] for one in groups]
+        sums = [
+            (np.where(one >= 0, ranks[one], 0.0).sum(axis=1), (one >= 0).sum(axis=1))
+            for one in given
+        ]
+        return sums, (ranks[counts > 0].min(), ranks[counts > 0].max())
+
+    def _completed(
+        self, total: FloatArray, n: IntArray, ends: tuple[float, float], partner: FloatArray
+    ) -> FloatArray:
         """Return each item's mean rank; missing answers are on the partner's other side."""
         # What is far from the partner could still be on its side of the mean, and agree.
         above = partner > partner[np.isfinite(partner)].mean()
-        mean = (total[group] + (least - n[group]) * np.where(above, *ends)) / least
-        return np.bincount(item, mean) / np.bincount(item)
-
-    means = [
-        np.where(many > 0, one / np.maximum(many, 1), np.nan)
-        for one, many in zip(total, n, strict=True)
-    ]
-    # Of items without an answer, one group has the lowest and the other the highest, in turn.
-    neither = np.isnan(means).all(axis=0)
-    turn = np.where(np.cumsum(np.bincount(item, neither) > 0) % 2, np.inf, -np.inf)[item]
-    a, b = (
-        completed(group, np.where(neither, sign * turn, np.where(np.isnan(other), mean, other)))
-        for group, sign, mean, other in zip((0, 1), (1, -1), means, means[::-1], strict=True)
-    )
-    clusters = own.grid.cluster[span][first] if benchmark.cluster else None
-    if (p := chance_agreement(a, b, clusters)) > _LEVEL:
-        return f"agreement between the groups could be chance (p = {p:.2g})"
-    key = outcomes.once(_keys)[items]
-    known = ~np.isnan(key[first])
-    # With one key for all items, no answers agree beyond chance.
-    if len(np.unique(key[first][known])) < 2:
-        return ""
-    both = np.mean([completed(group, key) for group in (0, 1)], axis=0)[known]
-    clusters = None if clusters is None else clusters[known]
-    if (p := chance_agreement(both, scipy.stats.rankdata(key[first][known]), clusters)) > _LEVEL:
-        return f"agreement with the key could be chance (p = {p:.2g})"
-    return ""
+        mean = (total + (self.samples - n) * np.where(above, *ends)) / self.samples
+        return np.bincount(self.item, mean) / np.bincount(self.item)
 
 
 def _why_constant(grid: Grid, given: Sequence[IntArray], items: IntArray, counts: IntArray) -> str:

@@ -333,6 +333,18 @@ def test_each_pair_of_groups_must_depend_on_the_item(keyed, group, benchmark_fil
     assert "White − Black" not in why_unranked(own).item()
 
 
+def test_groups_that_agree_are_compared_with_the_key_together(benchmark_file):
+    """Right answers for one group do not vouch for one made-up answer for the two others."""
+    keys, made_up = (["Y", "N"] * 100, np.random.default_rng(6).permutation(["Y", "N"] * 100))
+    texts = [key + 2 * one for key, one in zip(keys, made_up, strict=True)]
+    own = outcomes(*keyed_decisions(benchmark_file, texts, keys, race=THREE))
+    why = why_pairs_uninformative(own)[~own.pooled]
+    of = own.group_a[~own.pooled] + own.group_b[~own.pooled]
+    found = dict(zip(of, why, strict=True))
+    assert "between the groups" in found["whiteblack"]
+    assert "with the key" in found["blackasian"]
+
+
 def test_answers_at_random_for_each_cluster_and_group_are_no_evidence(benchmark_file):
     """Nor those at random for each item, whatever the sizes of the clusters are."""
     cluster = 'cluster = "patient"\nsources = ["none"]'

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats import screen
+from fairstats import rank_models, screen
 from fairstats.benchmarks.declaration import Benchmark
 from tests.make_answers import make_answers
 from tests.make_kinds import CONTROLLED, DECLARED, SIGNS, declared
@@ -195,7 +195,7 @@ def test_answers_are_read_as_they_are_stored(declare):
     assert set(found["flag"]) == {"ok"}
 
 
-def test_released_triage_and_hiring_have_no_finding(shared_data, declare):
+def test_released_triage_and_hiring_are_ranked_without_a_finding(shared_data, declare):
     triage = pd.read_csv(shared_data("triage/triage_levels.csv"))
     cell = triage["Race"].str.replace(" ", "") + "_" + triage["Sex"]
     cells = list(dict.fromkeys(cell))
@@ -224,6 +224,7 @@ def test_released_triage_and_hiring_have_no_finding(shared_data, declare):
     )
     found = screen(rows, benchmarks=[level]).to_frame()
     assert set(found["flag"]) == {"ok"}
+    assert rank_models(rows, benchmarks=[level])["uninformative"].isna().all()
 
     hiring = pd.read_csv(shared_data("hiring/hiring.csv"))
     hiring = hiring[hiring["variant"].str.startswith(("firstName_", "placebo_"))]
