@@ -45,9 +45,14 @@ _VERSION = (
 #: Most models that are taken for one and the same by the text of their snapshots.
 _MOST_OF_ONE = 2
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
-# A version or route at a service (-v1:0, :online), weights (:8b-q4_K_M), settings (T=0), a number.
+# Files of weights (-Q4_K_M.gguf): a quarter such as -q1 is none.
+_WEIGHTS = (
+    r"[-.:](ud-)?(i?q\d(-(k|x*[sml]|nl|[01]))+|q[4-8]|f(16|32)|w\d+a\d+)"
+    r"(-\d{5}-of-\d{5})?([-.]gguf)?$"
+)
+# A version or route at a service (-v1:0, :online), weights, settings (T=0), a number.
 _SERVED = re.compile(
-    r"-v\d+:\d[\w:]*|:(?:online|nitro|floor)$|[-:]q\d(-\w)*([-.]gguf)?$|[\w.]+=[^\s,;()-]*"
+    r"-v\d+:\d[\w:]*|:(?:online|nitro|floor)$|" + _WEIGHTS + r"|[\w.]+=[^\s,;()-]*"
     r"|-(?:temp(?:erature)?-?\d|t-?[01])(?:\.\d+|$)|-#\d+$|\bllama[-._]?cpp\b"
 )
 # A model of somebody's own training has the name of the one that it was made from.

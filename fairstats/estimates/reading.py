@@ -18,6 +18,8 @@ from fairstats.inference.unit_means import effective_number
 
 # The level of each test, one-sided.
 _LEVEL = 0.025
+# Fewer items or clusters show no agreement.
+_FEWEST_UNITS = 4
 
 
 def why_not_read(outcomes: Outcomes) -> Texts:
@@ -141,6 +143,9 @@ class _Answers:
             return "no first sample has an answer"
         if why := _why_constant(self.grid, [self.given[one] for one in pair], self.rows, counts):
             return why
+        if self.clusters is not None and (n := len(np.unique(self.clusters))) < _FEWEST_UNITS:
+            words = self.grid.benchmark.words
+            return f"only {n} {words.cluster if n == 1 else words.clusters}"
         sums, ends = self._sums(pair)
         means = [np.where(n > 0, total / np.maximum(n, 1), np.nan) for total, n in sums]
         # Of items without an answer, one group has the lowest and the other the highest, in turn.
@@ -244,7 +249,7 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     0.005
     """
     place = np.arange(len(a)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    if len(np.unique(place)) < 4:
+    if len(np.unique(place)) < _FEWEST_UNITS:
         return 1.0
     rest = place != np.bincount(place, (a - a.mean()) * (b - b.mean())).argmax()
 

@@ -402,13 +402,17 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     for kind, (part, _) in parts.items():
         if np.isnan(part):
             return float("nan"), float("nan"), f"none (undefined without one of the {kind})"
-    variance = max((part for part, _ in parts.values()), default=0.0)
-    if len(parts) == len(_KINDS):
-        of_items, of_raters, of_cells = (parts[kind][0] for kind in _KINDS)
-        variance = max(variance, of_items + of_raters - of_cells)
+    variance = _two_way(parts)
+    # Of Gwet's AC1, the chance term alone can vary, which does not show how agreement would.
+    constant = variance <= ROUNDING**2
+    if coefficient == "gwet_ac1":
+        percent = left.table.coefficient("percent")
+        constant |= (
+            _two_way(jackknife_parts(left, clusters, "percent", "nominal", percent)) <= ROUNDING**2
+        )
     least = 0.0 if found.coefficient in ("percent", "positive") else -1.0
     share = (found.estimate - least) / (1 - least)
-    if variance <= ROUNDING**2 or not 0 < share < 1:
+    if constant or not 0 < share < 1:
         low, high, method = unvaried_limits(
             left.table, coefficient, found.estimate, n_items=len(left.items), alpha=alpha
         )
@@ -447,6 +451,15 @@ def _of_the_rarer(table: RatingCounts, *, n_items: int, alpha: float) -> tuple[f
         found = wilson(together, all_of_them, alpha=alpha, design_effect=per_item)
         low, high = float(found.ci_low), float(found.ci_high)
     return (low - share) / (1 - share), (high - share) / (1 - share)
+
+
+def _two_way(parts: Mapping[str, tuple[float, int]]) -> float:
+    """Return the variance of the parts of items, raters and cells, see `crossed_agreement`."""
+    variance = max((part for part, _ in parts.values()), default=0.0)
+    if len(parts) < len(_KINDS):
+        return variance
+    of_items, of_raters, of_cells = (parts[kind][0] for kind in _KINDS)
+    return max(variance, of_items + of_raters - of_cells)
 
 
 def jackknife_parts(

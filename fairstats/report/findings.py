@@ -108,9 +108,14 @@ def lower_for(
     if difference < 0:
         high, low = low, high
     size = f"{unsigned(kind, abs(difference))} {long_unit(kind)}"
+    # Another attribute can have groups of the same names.
+    shared = benchmark.pair_label(attribute, groups) != benchmark.attribute(attribute).pair_label(
+        groups
+    )
+    of = f" ({benchmark.attribute(attribute).label})" * shared
     if benchmark.higher:
-        return f"{size} higher ({benchmark.higher}) for {high} than for {low}"
-    return f"{size} {'less accurate' if kind == CHOICE else 'lower'} for {low} than for {high}"
+        return f"{size} higher ({benchmark.higher}) for {high} than for {low}{of}"
+    return f"{size} {'less accurate' if kind == CHOICE else 'lower'} for {low} than for {high}{of}"
 
 
 def subject_of(kind: Kind, model: str) -> str:

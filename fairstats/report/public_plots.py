@@ -265,6 +265,9 @@ def plot_versions(comparisons: pd.DataFrame, *, benchmarks: Benchmarks = ()) -> 
         for name, (label, _) in FIGURES.items()
     }
     models = drawn["model_old"].map(quoted) + " → " + drawn["model_new"].map(quoted)
+    for name in ("release_old", "benchmark_version"):
+        if name in drawn and drawn[name].nunique(dropna=False) > 1:
+            models += drawn[name].map(lambda one: f", {one}" if isinstance(one, str) else "")
     # The levels of tests and intervals sum to 1, up to rounding.
     changed = drawn["p_adjusted"] <= 1 - drawn["ci_level"] + 1e-12
     changed |= drawn["verdict"].isin([WIN_WIN, LOSE_LOSE])

@@ -362,6 +362,17 @@ def test_answers_at_random_for_each_cluster_and_group_are_no_evidence(benchmark_
     assert (why != "").sum() >= 26
 
 
+def test_three_clusters_are_too_few_to_show_that_items_are_read(benchmark_file):
+    cluster = 'cluster = "patient"\nsources = ["none"]'
+    benchmark = declared(benchmark_file, "decision", race=ONE_PAIR, sources=cluster)
+    answers = answers_to(benchmark, ["YY", "NN"] * 60)
+    place = answers["item_id"].str.removeprefix("item-").astype(int)
+    for clusters, why in ((3, "only 3 clusters"), (4, "")):
+        found = reason(answers.assign(cluster=(place // 2 % clusters).astype(str)), benchmark)
+        assert found.endswith(why), found
+        assert bool(found) == bool(why)
+
+
 def test_attribute_of_few_items_does_not_hide_that_items_are_read(benchmark_file):
     """All are asked for race, none or few for sex."""
     benchmark = declared(benchmark_file, "decision", race=f"{ONE_PAIR}\n{SEX}")

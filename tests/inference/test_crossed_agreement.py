@@ -351,3 +351,11 @@ def test_docstring_gives_the_coverage():
     # limits too.
     assert (least["crossed"] > least["symmetric"] - 1e-9).all()
     assert (least.loc[others, "crossed"] > least.loc[others, "least_items"]).all()
+
+
+def test_gwets_limits_leave_room_if_agreement_is_the_same_in_every_item():
+    """Two of four raters agree on each answer: only the chance term varies."""
+    text = " ".join(["yynn", "ynyn", "nyyn", "nnyy", "ynny"] * 3)
+    found, (low, high, method) = limits("gwet_ac1", *rows(text))
+    assert low <= found.ci_low < found.ci_high <= high
+    assert "leaving one out changes nothing" in method

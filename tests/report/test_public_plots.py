@@ -18,6 +18,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.ranking import RANK_COLUMNS
 from fairstats.inference.verdict import DISPARITY
 from fairstats.report.board.charts import COLOURS
+from fairstats.report.findings import lower_for
 from fairstats.report.public_plots import VERDICT_COLOURS
 from tests.make_kinds import answers_to, declared
 
@@ -72,6 +73,8 @@ def test_pairs_of_the_same_groups_are_told_apart_by_their_attribute(benchmark_fi
     assert pooled["verdict_reason"].str.contains("for Disabled: Yes − No, every answer").any()
     panels = fairstats.plot_forest(table, metric="cfr", benchmarks=[benchmark]).data["pair"]
     assert {"Insured: Yes − No", "Disabled: Yes − No"} <= set(panels)
+    said = lower_for(benchmark, "disabled", ("yes", "no"), 0.1)
+    assert said == "10.0 percentage points lower for No than for Yes (Disabled)"
 
 
 def test_forest_draws_the_differences_of_the_estimates_with_their_verdicts(estimates):
@@ -203,6 +206,16 @@ def test_versions_without_a_verdict_are_not_marked(answers_of):
     assert table["p_adjusted"].max() < 0.05
     assert table["verdict_reason"].notna().all()
     assert set(fairstats.plot_versions(table).data["change"]) == {"no verdict"}
+
+
+def test_versions_of_a_benchmark_have_panels_of_their_own(answers_of):
+    old, new = (answers_of(["AA"] * 200, model=name) for name in ("old", "new"))
+    table = fairstats.compare(old, new)
+    both = pd.concat([table, table.assign(benchmark_version="2")])
+    assert fairstats.plot_versions(both).data["models"].nunique() == 2
+    releases = pd.concat([table.assign(release_old=one) for one in ("2026.1", None)])
+    panels = set(fairstats.plot_versions(releases).data["models"])
+    assert panels == {"“old” → “new”, 2026.1", "“old” → “new”"}
 
 
 # Specifications

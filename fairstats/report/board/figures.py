@@ -129,7 +129,7 @@ class BoardFigures:
             Panel(
                 f"a{number}",
                 short_label(attribute, groups),
-                attribute.pair_label(groups),
+                self.board.benchmark.pair_label(attribute.name, groups),
                 ((attribute.name, groups),),
             )
             for number, attribute in enumerate(self.attributes)

@@ -265,7 +265,7 @@ def _shared_facts(compared: Sequence[Comparison]) -> str:
     parts = [capital(one) for one in contexts if len(contexts) == 1]
     changes = [pair for _, pair in changes_of(compared)]
     pairs = {pair.pair: pair for pair in changes}.values()
-    parts += [f"{pair.name}: {pair.groups}" for pair in pairs if pair.name != pair.groups]
+    parts += [f"{pair.name}: {pair.groups}" for pair in pairs if pair.groups not in pair.name]
     kind = benchmark.kind
     if compared[0].missing == COMMON:
         items, many = words_of(benchmark).items, [pair.gap["n"] for pair in changes]
