@@ -16,7 +16,14 @@ from fairstats._lib.toml_files import read_toml
 from fairstats._lib.untrusted_files import read_text
 from fairstats.benchmarks.authoring import DECIDE
 from fairstats.benchmarks.benchmark_files import toml_value
-from fairstats.benchmarks.declaration import BASELINE, FEWEST_UNLIKE, Benchmark, is_number, numbered
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    FEWEST_UNITS,
+    FEWEST_UNLIKE,
+    Benchmark,
+    is_number,
+    numbered,
+)
 from fairstats.inference.unit_means import effective_number
 from fairstats.inference.verdict import rare_share
 
@@ -151,6 +158,9 @@ def _thresholds(benchmark: Benchmark) -> Iterator[str]:
         rule += f"; {benchmark.same_keys}"
     elif benchmark.answer_keys:
         rule += ", also with the key"
+    clusters = len(set(benchmark.clusters.values()))
+    if 0 < clusters < FEWEST_UNITS:
+        rule += f"; no model can be: fewer than {FEWEST_UNITS} {benchmark.words.clusters}"
     yield rule
 
 

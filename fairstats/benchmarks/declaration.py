@@ -33,6 +33,8 @@ ORIGINAL = "original"
 NEUTRALIZED = "neutralized"
 #: A model is uninformative if fewer items have another answer than the most frequent one.
 FEWEST_UNLIKE = 5
+#: Fewer items, or declared clusters, cannot show that answers agree beyond chance.
+FEWEST_UNITS = 4
 # Intervals and tests assume many independent units, none of which decides the result.
 _FEW_CLUSTERS, _LARGEST_CLUSTER = 10, 0.2
 # Groups that are each compared with one group are two steps apart.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.benchmarks.declaration import FEWEST_UNLIKE
+from fairstats.benchmarks.declaration import FEWEST_UNITS, FEWEST_UNLIKE
 from fairstats.counts.grid import NOT_ASKED, Grid
 from fairstats.counts.outcomes import Outcomes, Texts
 from fairstats.counts.patterns import IntArray
@@ -18,8 +18,6 @@ from fairstats.inference.unit_means import effective_number
 
 # The level of each test, one-sided.
 _LEVEL = 0.025
-# Fewer items or clusters show no agreement.
-_FEWEST_UNITS = 4
 
 
 def why_not_read(outcomes: Outcomes) -> Texts:
@@ -92,48 +90,33 @@ def _connected(pairs: Sequence[tuple[str, str]]) -> list[set[str]]:
 
 @dataclass(frozen=True)
 class _Answers:
-    """The first samples of one answer set for the groups of an attribute.
-
-    Attributes
-    ----------
-    given : dict of array of int, (rows, samples)
-        The answers for each group.
-    answered : set of str
-        The groups with an answer in any sample.
-    rows : array of int, (rows,)
-        The row of `Outcomes` of each row's item.
-    item : array of int, (rows,)
-        The place of each row's item among those of the answer set.
-    samples : int
-        The number of first samples.
-    clusters : array of int, (items,), optional
-        The cluster of each item.
-    """
+    """The first samples of one answer set for each group of an attribute, (rows, samples)."""
 
     grid: Grid
     given: dict[str, IntArray]
+    #: The groups with an answer in any sample.
     answered: set[str]
+    #: The row of `Outcomes` of each row's item, and the item's place in this answer set.
     rows: IntArray
     item: IntArray
     samples: int
+    #: The cluster of each item.
     clusters: IntArray | None
 
     @classmethod
     def of(cls, outcomes: Outcomes, attribute: str, unit: int) -> _Answers:
         own = outcomes.groups[attribute]
         span = own.grid.span(unit)
-        every = {
-            name: own.answers_of(place)[span] for place, name in enumerate(own.attribute.groups)
-        }
         # As in ranks, as many samples as all items have: the others could be chosen ones.
         least, rows = int(own.samples[span].min()), own.rows[span]
-        given = {
-            name: np.where((one != NOT_ASKED).cumsum(axis=1) <= least, one, NOT_ASKED)
-            for name, one in every.items()
-        }
+        given, answered = {}, set()
+        for place, name in enumerate(own.attribute.groups):
+            every = own.answers_of(place)[span]
+            first = (every != NOT_ASKED).cumsum(axis=1) <= least
+            given[name] = np.where(first, every, NOT_ASKED)
+            answered |= {name} if (every >= 0).any() else set()
         _, first, item = np.unique(rows, return_index=True, return_inverse=True)
         clusters = own.grid.cluster[span][first] if outcomes.benchmark.cluster else None
-        answered = {name for name, one in every.items() if (one >= 0).any()}
         return cls(own.grid, given, answered, rows, item, least, clusters)
 
     def why_unlike(self, pair: tuple[str, str]) -> str:
@@ -143,7 +126,7 @@ class _Answers:
             return "no first sample has an answer"
         if why := _why_constant(self.grid, [self.given[one] for one in pair], self.rows, counts):
             return why
-        if self.clusters is not None and (n := len(np.unique(self.clusters))) < _FEWEST_UNITS:
+        if self.clusters is not None and (n := len(np.unique(self.clusters))) < FEWEST_UNITS:
             words = self.grid.benchmark.words
             return f"only {n} {words.cluster if n == 1 else words.clusters}"
         sums, ends = self._sums(pair)
@@ -177,21 +160,17 @@ class _Answers:
         return f"agreement with the key could be chance (p = {p:.2g})" * (p > _LEVEL)
 
     def _counts(self, groups: Sequence[str]) -> IntArray:
-        """Return how often each option was given."""
-        given = (one[one >= 0] for one in map(self.given.__getitem__, groups))
-        return np.sum([np.bincount(one, minlength=len(self.grid.options)) for one in given], axis=0)
+        given = np.concatenate([self.given[one].ravel() for one in groups])
+        return np.bincount(given[given >= 0], minlength=len(self.grid.options))
 
     def _sums(
         self, groups: Sequence[str]
     ) -> tuple[list[tuple[FloatArray, IntArray]], tuple[float, float]]:
         """Return each group's sums of ranks and numbers of answers, (rows,), and the end ranks."""
         counts = self._counts(groups)
-        ranks = _ranks(_values(self.grid), counts)
-        given = [self.given[one] for one in groups]
-        sums = [
-            (np.where(one >= 0, ranks[one], 0.0).sum(axis=1), (one >= 0).sum(axis=1))
-            for one in given
-        ]
+        ranks, sums = _ranks(_values(self.grid), counts), []
+        for one in (self.given[name] for name in groups):
+            sums.append((np.where(one >= 0, ranks[one], 0.0).sum(axis=1), (one >= 0).sum(axis=1)))
         return sums, (ranks[counts > 0].min(), ranks[counts > 0].max())
 
     def _completed(
@@ -249,7 +228,7 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     0.005
     """
     place = np.arange(len(a)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    if len(np.unique(place)) < _FEWEST_UNITS:
+    if len(np.unique(place)) < FEWEST_UNITS:
         return 1.0
     rest = place != np.bincount(place, (a - a.mean()) * (b - b.mean())).argmax()
 

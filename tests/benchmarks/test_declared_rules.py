@@ -593,6 +593,8 @@ def test_clusters_that_are_few_or_large_are_named(clusters, words, expected, ben
     end = "".join(f" ({text})" for text in expected)
     assert units.endswith(end or "in the file of items")
     assert ("of equal size" in units) == (len(set(Counter(clusters).values())) > 1)
+    (rule,) = [line for line in summary(benchmark) if line.startswith("informative: ")]
+    assert ("no model can be" in rule) == (len(set(clusters)) < 4)
 
 
 def test_summary_has_the_effective_clusters_and_the_margins_they_cannot_show(benchmark_file):
