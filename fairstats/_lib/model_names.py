@@ -45,10 +45,10 @@ _VERSION = (
 #: Most models that are taken for one and the same by the text of their snapshots.
 _MOST_OF_ONE = 2
 _HASH = re.compile(r"\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{12,}\b")
-# Files of weights (-Q4_K_M.gguf): a quarter such as -q1 is none.
+# Files of weights (-Q4_K_M.gguf): a quarter such as -q1 or 2025-q4 is none.
 _WEIGHTS = (
-    r"[-.:](ud-)?(i?q\d(-(k|x*[sml]|nl|[01]))+|q[4-8]|f(16|32)|w\d+a\d+)"
-    r"(-\d{5}-of-\d{5})?([-.]gguf)?$"
+    r"(?<!20\d\d)[-.:]((ud|i1|imat)-)?([it]?q\d(-(k|x*[sml]|nl|\d))+|q[4-8](f16-\d)?|f(16|32)"
+    r"|w\d+a\d+|mxfp4)(-\d{5}-of-\d{5})?([-.]gguf)?(?=-?[(\[,;@]|$)"
 )
 # A version or route at a service (-v1:0, :online), weights, settings (T=0), a number.
 _SERVED = re.compile(

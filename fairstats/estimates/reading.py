@@ -18,6 +18,8 @@ from fairstats.inference.unit_means import effective_number
 
 # The level of each test, one-sided.
 _LEVEL = 0.025
+# That of one of several groups alone is at most so many times as large.
+_MOST_TIMES = 4
 
 
 def why_not_read(outcomes: Outcomes) -> Texts:
@@ -33,12 +35,12 @@ def why_not_read(outcomes: Outcomes) -> Texts:
     Notes
     -----
     Answers are compared by their ranks. Groups that agree in pairs are compared with the keys
-    together: weak agreement would not be shown in each of many pairs. Of several samples, the first
-    ones count, as many as all items have. A missing answer counts as the lowest of the answers
-    compared if the other group's, or the key, is above its mean, and else as the highest: those in
-    which a random model contradicts itself could be left out. So do items that were not asked, if
-    they are as few as `Benchmark.common_items` allows. Of an attribute of fewer items, those that
-    were asked count.
+    together, and each alone at 2.5% times their number, at most 10%: weak agreement would not be
+    shown in each of many pairs. Of several samples, the first ones count, as many as all items
+    have. A missing answer counts as the lowest of the answers compared if the other group's, or the
+    key, is above its mean, and else as the highest: those in which a random model contradicts
+    itself could be left out. So do items that were not asked, if they are as few as
+    `Benchmark.common_items` allows. Of an attribute of fewer items, those that were asked count.
     """
     benchmark, found = outcomes.benchmark, np.full(len(outcomes), "", dtype=object)
     if benchmark.kind.needs_key:
@@ -153,10 +155,13 @@ class _Answers:
         if len(np.unique(key[known])) < 2:
             return ""
         sums, ends = self._sums(groups)
-        means = [self._completed(*own, ends, key[self.item]) for own in sums]
+        means = [self._completed(*own, ends, key[self.item])[known] for own in sums]
         clusters = None if self.clusters is None else self.clusters[known]
         ranks = scipy.stats.rankdata(key[known])
-        p = chance_agreement(np.mean(means, axis=0)[known], ranks, clusters)
+        # Right answers for one group do not vouch for the others. Honest ones pass as many tests.
+        times = min(len(groups), _MOST_TIMES)
+        alone = [chance_agreement(one, ranks, clusters) / times for one in means]
+        p = max(chance_agreement(np.mean(means, axis=0), ranks, clusters), *alone)
         return f"agreement with the key could be chance (p = {p:.2g})" * (p > _LEVEL)
 
     def _counts(self, groups: Sequence[str]) -> IntArray:
@@ -206,8 +211,9 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     """Return the one-sided p-value of no positive correlation of items' values, given as ranks.
 
     It is that of Student's t for Pearson's correlation. The agreement must not rest on one item: p
-    is at least half of that without the item with the largest product. The same holds for clusters
-    of items, whose standard error allows any dependence within them. It is 1 if one side is
+    is the larger one of all items, and without that with the largest product. Of clusters of items,
+    it is also at least that with a standard error over clusters, which allows any dependence within
+    them, and half of that without the cluster with the largest product. It is 1 if one side is
     constant, or with fewer than four items or clusters.
 
     Notes
@@ -227,29 +233,35 @@ def chance_agreement(a: FloatArray, b: FloatArray, clusters: IntArray | None = N
     >>> round(chance_agreement(answers, np.roll(answers, 2)), 3)
     0.005
     """
-    place = np.arange(len(a)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    if len(np.unique(place)) < FEWEST_UNITS:
+
+    def without_largest(place: IntArray) -> npt.NDArray[np.bool_]:
+        largest = np.bincount(place, (a - a.mean()) * (b - b.mean())).argmax()
+        return np.asarray(place != largest)
+
+    items = np.arange(len(a))
+    if len(np.unique(items if clusters is None else clusters)) < FEWEST_UNITS:
         return 1.0
-    rest = place != np.bincount(place, (a - a.mean()) * (b - b.mean())).argmax()
-
-    def correlated(used: npt.NDArray[np.bool_]) -> float:
-        x, y = a[used], b[used]
-        if _is_constant(x) or _is_constant(y):
-            return 1.0
-        if clusters is None:
-            return float(scipy.stats.pearsonr(x, y, alternative="greater").pvalue)
-        return _correlated_clusters(x, y, np.unique(place[used], return_inverse=True)[1])
-
-    return max(correlated(np.full(len(a), True)), correlated(rest) / 2)
+    rest = without_largest(items)
+    p = max(_correlated(a, b), _correlated(a[rest], b[rest]))
+    if clusters is None:
+        return p
+    place = np.unique(clusters, return_inverse=True)[1]
+    rest = without_largest(place)
+    return max(p, _correlated(a, b, place), _correlated(a[rest], b[rest], place[rest]) / 2)
 
 
-def _correlated_clusters(x: FloatArray, y: FloatArray, place: IntArray) -> float:
+def _correlated(x: FloatArray, y: FloatArray, clusters: IntArray | None = None) -> float:
+    if _is_constant(x) or _is_constant(y):
+        return 1.0
+    if clusters is None:
+        return float(scipy.stats.pearsonr(x, y, alternative="greater").pvalue)
+    _, place, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     x, y = ((one - one.mean()) / (one.std() * np.sqrt(len(one))) for one in (x, y))
-    r, n = x @ y, place.max() + 1
+    r, n = x @ y, len(sizes)
     u = np.bincount(place, x * y - r * (x**2 + y**2) / 2)
     # Smaller variances are rounding errors: those of perfect agreement, or of none in any cluster.
-    variance = max(n / (n - 1) * (u @ u), 1e-18)
-    freedom = min(n - 2, effective_number(np.bincount(place)) - 1)
+    variance = max(float(n / (n - 1) * (u @ u)), 1e-18)
+    freedom = min(n - 2, effective_number(sizes) - 1)
     return float(scipy.stats.t.sf(r / np.sqrt(variance), freedom))
 
 

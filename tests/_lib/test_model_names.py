@@ -166,6 +166,7 @@ def test_models_of_a_family_are_different(family):
         ("Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct-IQ4_XS.gguf"),
         ("Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct-f16.gguf"),
         ("Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct-w4a16"),
+        ("Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct-i1-Q4_K_M (local)"),
         ("Llama-3-8B", "TheBloke/Llama-3-8B-Instruct-GGUF"),
         ("Command R+", "command-r-plus-08-2024"),
         ("Claude 3.5 Sonnet", "Claude Sonnet 3.5"),
