@@ -15,6 +15,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -51,21 +52,18 @@ higher = "more"
 worse = "lowest"
 [versions]
 1 = "the only one"
-[attributes.race]
-label = "Race"
-groups = { white = "White", black = "Black" }
-pairs = [["white", "black"]]
-[attributes.sex]
-label = "Sex"
-groups = { male = "Male", female = "Female" }
-pairs = [["male", "female"]]
 """
 TEXTS = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female")]
 
 
-def declare(kind: str) -> Benchmark:
-    """Return a benchmark of decisions, levels or scores without items."""
+def declare(kind: str, texts: list[tuple[str, str]]) -> Benchmark:
+    """Return a benchmark of decisions, levels or scores without items, of all pairs of groups."""
     rest = _REST if kind != "decision" else _REST.replace('higher = "more"\nworse = "lowest"\n', "")
+    for attribute in dict.fromkeys(name for name, _ in texts):
+        groups = [group for name, group in texts if name == attribute]
+        rest += f"[attributes.{attribute}]\nlabel = {attribute.title()!r}\n"
+        rest += f"groups = {{ {', '.join(f'{g} = {g.title()!r}' for g in groups)} }}\n"
+        rest += f"pairs = {[list(pair) for pair in combinations(groups, 2)]}\n"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "own.toml"
         path.write_text(KINDS[kind] + rest, encoding="utf-8")
@@ -96,20 +94,27 @@ def draw_honest(law: str, key: Numbers, rng: np.random.Generator) -> Numbers:
     return np.clip(np.round(item[:, None] + rng.normal(0, spread / 2, shape)), 0, top)
 
 
-def eligible(kind: str, sets: list[Numbers], key: Numbers, *, keyed: bool) -> float:
-    """Return the % of answer sets, (items, 4) with NaN for missing, that have no reason."""
+def eligible(
+    kind: str,
+    sets: list[Numbers],
+    key: Numbers,
+    *,
+    keyed: bool,
+    texts: list[tuple[str, str]] = TEXTS,
+) -> float:
+    """Return the % of answer sets, (items, texts) with NaN for missing, that have no reason."""
     n = len(key)
     names = np.array([f"item-{i}" for i in range(n)])
-    benchmark = replace(declare(kind), listed=tuple(names))
+    benchmark = replace(declare(kind, texts), listed=tuple(names))
     if keyed:
         keys = dict(zip(names.tolist(), (f"{one:g}" for one in key), strict=True))
         benchmark = replace(benchmark, answer_keys=keys)
     parts = []
     for place, answers in enumerate(sets):
-        for column, (attribute, group) in enumerate(TEXTS):
+        for column, (attribute, group) in enumerate(texts):
             given = answers[:, column]
             asked = ~np.isinf(given)
-            texts = pd.Series(given[asked]).map(lambda x: None if np.isnan(x) else f"{x:g}")
+            cells = pd.Series(given[asked]).map(lambda x: None if np.isnan(x) else f"{x:g}")
             parts.append(
                 pd.DataFrame(
                     {
@@ -121,7 +126,7 @@ def eligible(kind: str, sets: list[Numbers], key: Numbers, *, keyed: bool) -> fl
                         "attribute": attribute,
                         "group": group,
                         "sample": 0,
-                        "answer": texts.astype(object),
+                        "answer": cells.astype(object),
                         "answer_key": [f"{x:g}" for x in key[asked]] if keyed else None,
                     }
                 )
@@ -234,6 +239,17 @@ def in_clusters(law: str, sizes: list[int], rng: np.random.Generator) -> list[fl
     return found
 
 
+def one_group_right(law: str, groups: int, share: float, rng: np.random.Generator) -> float:
+    """Return the % of sets that are right for a share of one group's items, and else made up."""
+    key, texts = draw_keys(law, 400, rng), [("race", f"g{place}") for place in range(groups)]
+    sets = []
+    for _ in range(SETS):
+        made_up = rng.permutation(key)
+        first = np.where(rng.random(400) < share, key, made_up)
+        sets.append(np.column_stack([first, *[made_up] * (groups - 1)]))
+    return eligible(LAWS[law], sets, key, keyed=True, texts=texts)
+
+
 def main() -> None:
     """Print the tables of clusters, of honest and of made-up sets."""
     rng = np.random.default_rng(40)
@@ -263,6 +279,11 @@ def main() -> None:
             sets = [draw(key, rng) for _ in range(SETS)]
             cells.append([eligible(kind, sets, key, keyed=keyed) for keyed in (False, True)])
         print(f"{name:40}", *(f"{a:5.1f} | {b:4.1f}  " for a, b in cells), flush=True)
+    print("\none group right in a share of the items, the others made up, with keys")
+    for groups in (2, 3, 4, 6):
+        for share in (0.5, 0.8):
+            rates = [one_group_right(law, groups, share, rng) for law in LAWS]
+            print(f"{groups} groups, {share:.0%}", *(f"{x:5.1f}" for x in rates), flush=True)
 
 
 if __name__ == "__main__":
