@@ -402,17 +402,15 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     for kind, (part, _) in parts.items():
         if np.isnan(part):
             return float("nan"), float("nan"), f"none (undefined without one of the {kind})"
-    variance = _two_way(parts)
-    # Of Gwet's AC1, the chance term alone can vary, which does not show how agreement would.
-    constant = variance <= ROUNDING**2
+    variance = seen = _two_way(parts)
     if coefficient == "gwet_ac1":
+        # Its chance term alone can vary, which does not show how agreement would.
         percent = left.table.coefficient("percent")
-        constant |= (
-            _two_way(jackknife_parts(left, clusters, "percent", "nominal", percent)) <= ROUNDING**2
-        )
+        agreed = jackknife_parts(left, clusters, "percent", "nominal", percent)
+        seen = min(variance, _two_way(agreed))
     least = 0.0 if found.coefficient in ("percent", "positive") else -1.0
     share = (found.estimate - least) / (1 - least)
-    if constant or not 0 < share < 1:
+    if seen <= ROUNDING**2 or not 0 < share < 1:
         low, high, method = unvaried_limits(
             left.table, coefficient, found.estimate, n_items=len(left.items), alpha=alpha
         )

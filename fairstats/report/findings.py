@@ -103,16 +103,14 @@ def lower_for(
     >>> lower_for(load_benchmark("demo"), "race", ("white", "black"), 0.17)
     '17.0 percentage points less accurate for Black than for White'
     """
-    kind, named = benchmark.kind, benchmark.attribute(attribute).groups
-    high, low = (named.get(group, group) for group in groups)
+    kind, declared = benchmark.kind, benchmark.attribute(attribute)
+    high, low = (declared.groups.get(group, group) for group in groups)
     if difference < 0:
         high, low = low, high
     size = f"{unsigned(kind, abs(difference))} {long_unit(kind)}"
     # Another attribute can have groups of the same names.
-    shared = benchmark.pair_label(attribute, groups) != benchmark.attribute(attribute).pair_label(
-        groups
-    )
-    of = f" ({benchmark.attribute(attribute).label})" * shared
+    shared = benchmark.pair_label(attribute, groups) != declared.pair_label(groups)
+    of = f" ({declared.label})" * shared
     if benchmark.higher:
         return f"{size} higher ({benchmark.higher}) for {high} than for {low}{of}"
     return f"{size} {'less accurate' if kind == CHOICE else 'lower'} for {low} than for {high}{of}"

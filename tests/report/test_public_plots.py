@@ -56,7 +56,7 @@ def svg(plot) -> str:
 # Forest
 
 
-def test_pairs_of_the_same_groups_are_told_apart_by_their_attribute(benchmark_file):
+def test_pairs_of_the_same_groups_have_the_name_of_their_attribute(benchmark_file):
     both = "\n".join(
         f'[attributes.{name}]\nlabel = "{name.title()}"\ngroups = {{ yes = "Yes", no = "No" }}\n'
         'pairs = [["yes", "no"]]'

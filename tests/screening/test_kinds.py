@@ -195,7 +195,9 @@ def test_answers_are_read_as_they_are_stored(declare):
     assert set(found["flag"]) == {"ok"}
 
 
-def test_released_triage_and_hiring_are_ranked_without_a_finding(shared_data, declare):
+def test_released_triage_and_hiring_have_no_finding_and_all_of_triage_is_ranked(
+    shared_data, declare
+):
     triage = pd.read_csv(shared_data("triage/triage_levels.csv"))
     cell = triage["Race"].str.replace(" ", "") + "_" + triage["Sex"]
     cells = list(dict.fromkeys(cell))
