@@ -74,14 +74,17 @@ def percent_range(low: float, high: float) -> str:
 def p_value(p: float) -> str:
     r"""Format a p-value as in papers, with non-breaking spaces.
 
+    Near 0.05, it has more digits: a rounded one would not show on which side it is.
+
     Examples
     --------
-    >>> p_value(1.8e-15), p_value(0.0312), p_value(1.0)
-    ('p\xa0<\xa00.001', 'p\xa0=\xa00.031', 'p\xa0=\xa01')
+    >>> p_value(1.8e-15), p_value(0.0312), p_value(0.0503), p_value(1.0)
+    ('p\xa0<\xa00.001', 'p\xa0=\xa00.031', 'p\xa0=\xa00.0503', 'p\xa0=\xa01')
     """
     if math.isnan(p):
         return ""
-    text = "< 0.001" if p < 0.001 else "= 1" if p == 1 else f"= {p:.3f}"
+    digits = f"{p:.3f}" if round(p, 3) != 0.05 else f"{p:.4g}"
+    text = "< 0.001" if p < 0.001 else "= 1" if p == 1 else f"= {digits}"
     return f"p {text}".replace(" ", "\u00a0")
 
 

@@ -596,6 +596,10 @@ def _listed_items(
             if type(row.get(column)) not in (str, int):
                 raise wrong("must be text", remedies[column], row=number, column=column)
         item = str(row["item_id"])
+        # Two names that look alike would be two items.
+        if item != item.strip() or not item.isprintable():
+            message = "must be visible characters without spaces at the ends"
+            raise wrong(message, "correct the name", row=number, column="item_id", value=item)
         if item in found:
             message = "the item appears twice"
             raise wrong(message, "drop one", row=number, column="item_id", value=item)

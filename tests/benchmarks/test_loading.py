@@ -184,6 +184,8 @@ REFUSED = [
     ({"keys": "item,answer_key\ni1,A\n"}, "keys.csv: item_id: is missing; add it"),
     ({"keys": "item_id,answer_key\ni1,\n"}, "keys.csv: row 1: answer_key: must be text"),
     ({"keys": "item_id,answer_key\ni1,A\ni1,B\n"}, "row 2: item_id = 'i1': the item appears twice"),
+    ({"keys": "item_id,answer_key\ni1,A\ni1 ,A\n"}, "row 2: item_id = 'i1 ': must be visible"),
+    ({"keys": "item_id,answer_key\ni1\u200b,A\n"}, "must be visible characters without spaces at"),
     ({"keys": "item_id,answer_key\ni1,Z\n"}, "keys.csv: keys that are not options: Z; correct"),
 ]
 
