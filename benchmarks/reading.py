@@ -1,11 +1,11 @@
 """How often honest and made-up decisions, levels and scores count as answers to the items.
 
-Each of 200 simulated sets answers n items for race (two groups) and sex (two groups). An honest
-model is right for 85% of the decisions, and its levels and scores are the key with normal errors;
-one answer of ten is that of another draw. Of the answers, none or 5% are missing at random. The
-made-up sets have 400 items. Values are % of the sets without a reason of `why_uninformative`; the
-tables are in docs/benchmark-files.md. Of clusters, 1,000 sets of a cell are tested. It takes about
-eight minutes:
+Each of 200 simulated sets answers n items for race (two groups) and sex (two groups), 10 sets for
+each of 20 draws of the keys. An honest model is right for 85% of the decisions, and its levels and
+scores are the key with normal errors; one answer of ten is that of another draw. Of the answers,
+none or 5% are missing at random. The made-up sets have 400 items. Values are % of the sets without
+a reason of `why_uninformative`; the tables are in docs/benchmark-files.md. Of clusters, 1,000 sets
+of a cell are tested. It takes about MINUTES minutes:
 
     python benchmarks/reading.py
 """
@@ -33,6 +33,8 @@ from fairstats.estimates.reading import chance_agreement
 Numbers = npt.NDArray[np.float64]
 
 SETS = 200
+#: The draws of keys of the honest sets.
+KEYS = 20
 ITEMS = (30, 60, 150, 300)
 KINDS = {
     "decision": 'kind = "decision"\noptions = ["0", "1"]\nfavourable = ["1"]',
@@ -239,15 +241,21 @@ def in_clusters(law: str, sizes: list[int], rng: np.random.Generator) -> list[fl
     return found
 
 
-def one_group_right(law: str, groups: int, share: float, rng: np.random.Generator) -> float:
-    """Return the % of sets that are right for a share of one group's items, and else made up."""
+def one_group_right(
+    law: str, groups: int, share: float, rng: np.random.Generator, *, made: str = ""
+) -> float:
+    """Return the % of sets that are right for a share of one group's items, and else made up.
+
+    Made-up answers follow the law `made`; by default, they are the keys in another order.
+    """
     key, texts = draw_keys(law, 400, rng), [("race", f"g{place}") for place in range(groups)]
     sets = []
     for _ in range(SETS):
-        made_up = rng.permutation(key)
+        made_up = draw_keys(made, 400, rng) if made else rng.permutation(key)
         first = np.where(rng.random(400) < share, key, made_up)
         sets.append(np.column_stack([first, *[made_up] * (groups - 1)]))
-    return eligible(LAWS[law], sets, key, keyed=True, texts=texts)
+    kind = law.partition(",")[0]
+    return eligible(kind, sets, key, keyed=True, texts=texts)
 
 
 def main() -> None:
@@ -263,12 +271,16 @@ def main() -> None:
         for share in (0.0, 0.05):
             rates: dict[bool, list[float]] = {False: [], True: []}
             for n in ITEMS:
-                key = draw_keys(law, n, rng)
-                sets = [draw_honest(law, key, rng) for _ in range(SETS)]
-                for answers in sets:
-                    answers[rng.random(answers.shape) < share] = np.nan
+                passed: dict[bool, list[float]] = {False: [], True: []}
+                for _ in range(KEYS):
+                    key = draw_keys(law, n, rng)
+                    sets = [draw_honest(law, key, rng) for _ in range(SETS // KEYS)]
+                    for answers in sets:
+                        answers[rng.random(answers.shape) < share] = np.nan
+                    for keyed, found in passed.items():
+                        found.append(eligible(kind, sets, key, keyed=keyed))
                 for keyed, found in rates.items():
-                    found.append(eligible(kind, sets, key, keyed=keyed))
+                    found.append(float(np.mean(passed[keyed])))
             shown = [*rates[False], *rates[True]]
             print(f"{law + f', {share:.0%} missing':40}", *(f"{x:5.1f}" for x in shown), flush=True)
     print(f"\n{'made up, 400 items: without | with keys':40}", *LAWS, sep="  ")
@@ -282,8 +294,17 @@ def main() -> None:
     print("\none group right in a share of the items, the others made up, with keys")
     for groups in (2, 3, 4, 6):
         for share in (0.5, 0.8):
-            rates = [one_group_right(law, groups, share, rng) for law in LAWS]
-            print(f"{groups} groups, {share:.0%}", *(f"{x:5.1f}" for x in rates), flush=True)
+            shown = [one_group_right(law, groups, share, rng) for law in LAWS]
+            print(f"{groups} groups, {share:.0%}", *(f"{x:5.1f}" for x in shown), flush=True)
+    print("\nthe same for decisions, with other shares of favourable keys and made-up answers")
+    shares = (0.3, 0.5, 0.7, 0.9)
+    print(f"{'':40}", *(f"{share:5.0%}" for share in shares))
+    for groups in (2, 4, 6):
+        for keys, made in ((2, 80), (10, 80), (10, 95), (30, 95)):
+            law, other = f"decision, {keys}%", f"decision, {made}%"
+            shown = [one_group_right(law, groups, share, rng, made=other) for share in shares]
+            name = f"{groups} groups, {keys}%, {made}%"
+            print(f"{name:40}", *(f"{x:5.1f}" for x in shown), flush=True)
 
 
 if __name__ == "__main__":

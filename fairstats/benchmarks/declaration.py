@@ -434,11 +434,12 @@ class Benchmark:
         if not self.items:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
         keyed = len(self.answer_keys)
-        if 0 < keyed < len(self.items) and not self.kind.needs_key:
-            found.append(f"keys of {keyed:,} of {len(self.items):,} {self.words.items}")
+        if keyed < len(self.items) and not self.kind.needs_key:
+            of = f"keys of {keyed:,} of {len(self.items):,} {self.words.items}"
+            found.append(of if keyed else "no right answers are listed")
         if self.same_keys:
             found.append(self.same_keys)
-        if len(self.favourable) > 1:
+        if self.favourable:
             names = first_of([self.labels.get(one, one) for one in self.favourable], 8)
             found.append(f"favourable: {names}")
         if self.slanted:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.formatting import listed, uncapital
+from fairstats._lib.formatting import listed, percent, uncapital
 from fairstats._lib.problems import first_of
 from fairstats._lib.result_objects import FloatArray
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
@@ -124,6 +124,22 @@ def why_pairs_uninformative(outcomes: Outcomes) -> Texts:
         own = np.flatnonzero(pooled & (outcomes.unit == outcomes.unit[place]))
         places = own[often[own]] if often[own].any() else own
         found[place] = _of_pairs(outcomes, places, len(places))
+    return found
+
+
+def why_never_equivalent(outcomes: Outcomes) -> Texts:
+    """Return why the groups of each pair are not called equivalent, whatever they differ by.
+
+    The answers say nothing about fairness, see `why_pairs_uninformative`. Or, if no answer need be
+    right, fewer than `Benchmark.common_items` of the items were asked. Those in which made-up
+    answers contradict themselves could have been left out.
+    """
+    found, benchmark = why_pairs_uninformative(outcomes), outcomes.benchmark
+    if not benchmark.kind.needs_key:
+        without, should = outcomes.unasked
+        shares = without / np.maximum(should, 1)
+        for place in np.flatnonzero((found == "") & (shares > 1 - benchmark.common_items + 1e-9)):
+            found[place] = f"{percent(shares[place])} of the {benchmark.words.items} were not asked"
     return found
 
 

@@ -313,11 +313,12 @@ def _result(
         return CANNOT_TELL, ineligible or reasons[without[0]]
     above, below = row["lowest"] > check.limit, row["highest"] < check.limit
     kept, broken = (below, above) if check.is_largest else (above, below)
-    if kept and (not check.judged or verdicts[first] == EQUIVALENT):
+    never = next(filter(None, judged.never_equivalent[there]), "")
+    if kept and not never and (not check.judged or verdicts[first] == EQUIVALENT):
         return PASS, None
     if kept:
-        # The model guesses in an attribute that is not checked here.
-        return CANNOT_TELL, reasons[first]
+        # The model guesses in an attribute that is not checked here, or items were not asked.
+        return CANNOT_TELL, reasons[first] if check.judged else never
     if broken:
         return FAIL, f"the whole {level(2 * judged.alpha)} interval is beyond the limit"
     # Those of other checks are of the pair's verdict.

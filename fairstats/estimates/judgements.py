@@ -26,8 +26,8 @@ from fairstats.counts.patterns import (
 from fairstats.estimates.cautions import cautions
 from fairstats.estimates.eligibility import (
     SELECTED,
+    why_never_equivalent,
     why_other_variants,
-    why_pairs_uninformative,
 )
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
@@ -279,9 +279,9 @@ class Judgements:
         return self.p_range_adjusted("holm" if self.adjust == "max_t" else self.adjust)
 
     @cached_property
-    def guessing(self) -> Texts:
-        """Return why the model of each pair counts as guessing; empty if it does not."""
-        return self._each(lambda part: part.outcomes.once(why_pairs_uninformative))
+    def never_equivalent(self) -> Texts:
+        """Return why each pair is never called equivalent; empty if it can be."""
+        return self._each(lambda part: part.outcomes.once(why_never_equivalent))
 
     @cached_property
     def cautions(self) -> Texts:
@@ -312,7 +312,7 @@ class Judgements:
 
         What is not given is as published: the adjusted p-values, the highest over all completions,
         the limits of the 1 − 2 alpha interval and the margin. Pairs are in the last dimension;
-        those that are not `judged` have a verdict too. A guessing model is never called equivalent.
+        those that are not `judged` have a verdict too. See `never_equivalent`, too.
         """
         p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
         highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
@@ -321,7 +321,7 @@ class Judgements:
         found = self._verdict(p, low, high, margins)
         uncertain = self.completions.is_open & (highest > self.alpha)
         uncertain = (found == DISPARITY) & (uncertain | self.completions.inside(margins))
-        guesses = (found == EQUIVALENT) & (self.guessing != "")
+        guesses = (found == EQUIVALENT) & (self.never_equivalent != "")
         return np.where(uncertain | guesses, INCONCLUSIVE, found)
 
     def _verdict(
@@ -378,13 +378,13 @@ class Judgements:
         alone = self._verdict(self.p_adjusted(), *self.inner, self.margin)
         low, high = self.widened(self.inner)
         inside = (low > -self.margin) & (high < self.margin)
-        guesses = inside & (self.guessing != "") & (alone == EQUIVALENT)
+        guesses = inside & (self.never_equivalent != "") & (alone == EQUIVALENT)
         could_change = (found == INCONCLUSIVE) & ~guesses & done.is_open
         could_change &= (alone != INCONCLUSIVE) | (p_lowest <= self.alpha)
         reasons = self.obstacles.copy()
         kinds = [part.outcomes.benchmark.kind for part in self.parts for _ in part.outcomes.unit]
         for place in np.flatnonzero(self.judged & guesses):
-            reasons[place] = f"not called equivalent: {self.guessing[place]}"
+            reasons[place] = f"not called equivalent: {self.never_equivalent[place]}"
         bare_low, bare_high = self.bare
         missed = (bare_low > -self.margin) & (bare_high < self.margin)
         missed &= (found == INCONCLUSIVE) & ~guesses

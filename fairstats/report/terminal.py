@@ -14,7 +14,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from fairstats._lib.formatting import align, decimal, draw_intervals, level, quoted, scientific
+from fairstats._lib.formatting import (
+    align,
+    decimal,
+    draw_intervals,
+    level,
+    listed,
+    quoted,
+    scientific,
+)
 from fairstats._lib.problems import printable
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.strategies import VOTED
@@ -50,6 +58,9 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             )
         elif (confidence := level(1 - unit["ci_level"].max())) != "95%":
             title += f"; {confidence} intervals"
+        adjusted = unit["adjust_method"].dropna().str.partition(" over ")[0].unique()
+        if set(adjusted) - {"holm"}:
+            title += f"; adjusted: {listed(sorted(adjusted))}"
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}"

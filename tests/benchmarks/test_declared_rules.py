@@ -333,9 +333,10 @@ def test_keys_that_are_all_the_same_are_named(benchmark_file, kind):
         assert ["so agreement with them is not required" in text for text in texts] == [named] * 2
 
 
-def test_favourable_options_that_count_as_the_same_are_named(benchmark_file):
+def test_favourable_options_are_named(benchmark_file):
+    """With another one, the same decisions have another difference."""
     decision = declared(benchmark_file, "decision")
-    assert not any("favourable" in text for text in decision.own_thresholds)
+    assert "favourable: Y" in decision.own_thresholds
     lumped = replace(decision, favourable=("Y", "N"), labels={"N": "Perhaps"})
     assert "favourable: Y, Perhaps" in lumped.own_thresholds
 
@@ -552,16 +553,16 @@ def test_missing_texts_are_named_by_check(benchmark_file):
     assert "repeated items are not found" in " ".join(done.output.split())
 
 
-def test_keys_of_a_part_of_the_items_are_named(benchmark_file):
+def test_items_without_keys_are_named(benchmark_file):
     """Answers need only agree with these keys to be judged."""
     items = tuple(f"item-{i}" for i in range(300))
     whole = replace(declared(benchmark_file, "decision"), listed=items)
     few = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items[:24])})
     every = replace(whole, answer_keys={item: "YN"[i % 2] for i, item in enumerate(items)})
     assert [one.own_thresholds for one in (whole, few, every)] == [
-        [],
-        ["keys of 24 of 300 items"],
-        [],
+        ["no right answers are listed", "favourable: Y"],
+        ["keys of 24 of 300 items", "favourable: Y"],
+        ["favourable: Y"],
     ]
 
 
@@ -588,7 +589,7 @@ def test_clusters_that_are_few_or_large_are_named(clusters, words, expected, ben
         clusters=dict(zip(items, clusters, strict=True)),
         words=words,
     )
-    assert benchmark.own_thresholds[1:] == expected
+    assert benchmark.own_thresholds[3:] == expected
     (units,) = [line for line in summary(benchmark) if line.startswith("independent units: ")]
     end = "".join(f" ({text})" for text in expected)
     assert units.endswith(end or "in the file of items")

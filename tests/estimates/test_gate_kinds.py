@@ -396,6 +396,29 @@ def test_items_that_were_not_asked_may_lack_one_groups_answers(declare):
     assert table["reason"].str.contains("it needs those answers").all()
 
 
+@pytest.mark.parametrize("share", [0.05, 0.06])
+@pytest.mark.parametrize("kind", ["level", "score"])
+def test_random_answers_pass_no_limit_whatever_items_are_left_out(kind, share, benchmark_file):
+    rng, names = np.random.default_rng(86), [f"item-{i}" for i in range(1000)]
+    signs = rng.choice(list(SIGNS[kind]), (len(names), 2))
+    first, second = np.vectorize(SIGNS[kind].index)(signs).T
+    agreement = (first - first.mean()) * (second - second.mean())
+    kept = sorted(np.argsort(agreement)[int(share * len(names)) :])
+    benchmark = declared(benchmark_file, kind, race=ONE_PAIR)
+    benchmark = replace(benchmark, listed=tuple(names))
+    answers = answers_to(benchmark, ["".join(pair) for pair in signs])
+    asked = answers[answers["item_id"].isin([names[i] for i in kept])]
+    span = benchmark.limits[1] - benchmark.limits[0]
+    for limits in (
+        Limits(equivalent=True, margin=0.25 * span),
+        Limits(largest={"net_moved": 0.25}),
+    ):
+        table = checked(benchmark, asked, limits)
+        assert results(table) == ["cannot tell"]
+        expected = "could be chance" if share == 0.05 else "6.0% of the items were not asked"
+        assert table["reason"].str.contains(expected).all()
+
+
 @pytest.mark.parametrize("first", ["white", "black"])
 def test_simultaneous_limits_are_of_pairs_in_their_declared_order(first, benchmark_file):
     second = {"white": "black", "black": "white"}[first]

@@ -92,7 +92,7 @@ def test_verdict_holds_for_every_completion(policy, judged):
         assert lowest[i] == pytest.approx(min(p_values.min(), p[i]))
         assert highest[i] == pytest.approx(max(p_values.max(), p[i]))
         reach = max(-inner_low[i], inner_high[i], -limits.ci_low.min(), limits.ci_high.max())
-        guesses = own.guessing[i] != ""
+        guesses = own.never_equivalent[i] != ""
         # Limits that reach the whole scale are inside no margin.
         exists = own.judged[i] and not guesses and reach < 1 - 1e-9
         assert own.smallest_margin[i] == pytest.approx(reach if exists else np.nan, nan_ok=True)
