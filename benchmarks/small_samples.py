@@ -21,6 +21,11 @@ with mean ``rate`` and the sum of parameters ``alike``; that of group a is 0.08 
 ``moved``: the same for 3 to 20 samples, if the group changes a share ``moved`` of the items, in
 all samples. Every sample is wrong where it would be right, or right, with probability ``noise``.
 
+``wrong``: the same for 2 to 20 answers to an item, such as samples or pairs, if a share ``wrong`` of
+the items is wrong in all of them for both groups, or (``one_group``) for group b alone. On all
+items, an answer is the other one with probability ``noise``. ``bare`` is the coverage of the limits
+of ``accuracy`` without room for rare items, those of group b.
+
 ``changes``: the coverage of the limits of a mean of signed changes, such as the change of CFR
 between two versions of a model. In a share ``down`` of the items the number is −1, in a share
 ``up`` it is 1. ``bootstrap`` is the coverage of the exact bootstrap alone.
@@ -74,7 +79,7 @@ from fairstats.inference.agreement import coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
-from fairstats.inference.intervals import tango_limits, wilson
+from fairstats.inference.intervals import tango_limits
 from fairstats.inference.power_means import power_means
 from fairstats.inference.rating_counts import counts_of_kinds
 from fairstats.inference.unit_means import (
@@ -87,7 +92,7 @@ from fairstats.inference.verdict import widened, with_room
 from fairstats.metrics.accuracy import estimate_proportion
 from fairstats.metrics.beyond_control import compare_changes
 from fairstats.metrics.mean_difference import mean_differences
-from fairstats.metrics.metric import roomy
+from fairstats.metrics.metric import roomy, roomy_contrast
 from fairstats.metrics.same_prompt import same_prompt
 
 OUT = Path(__file__).resolve().parent / "results" / "small_samples.json"
@@ -133,6 +138,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "moved": [
             moved(*design, n)
             for design in product((30, 100, 200), (3, 8, 20), (0.01, 0.02, 0.05), (0.01, 0.05))
+        ],
+        "wrong": [
+            wrong(*design, n)
+            for design in product(
+                (30, 100, 200), (2, 5, 20), (0.01, 0.03, 0.05), (0.01,), (False, True)
+            )
         ],
         "changes": [
             changes(*design, n)
@@ -291,10 +302,37 @@ def moved(items: int, many: int, share: float, noise: float, simulations: int) -
     return {"items": items, "samples": many, "moved": share, "noise": noise, **coverage}
 
 
+def wrong(
+    items: int, many: int, share: float, noise: float, one_group: bool, simulations: int
+) -> dict[str, float]:
+    """Return the coverage of the same limits if few items are wrong in all answers."""
+    rng = np.random.default_rng(
+        [50, items, many, round(1000 * share), round(1000 * noise), one_group]
+    )
+    kinds = np.array([share, 1 - share])
+    b = np.array([noise, 1 - noise])
+    a = np.full(2, 1 - noise) if one_group else b
+
+    def chances() -> tuple[np.ndarray, np.ndarray]:
+        kind = rng.choice(2, items, p=kinds)
+        return a[kind], b[kind]
+
+    truth = _shares(a, b, 2 * kinds)
+    design = {
+        "items": items,
+        "answers": many,
+        "wrong": share,
+        "noise": noise,
+        "one_group": one_group,
+    }
+    return design | _coverage(rng, chances, truth, many, simulations)
+
+
 def _shares(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> dict[str, float]:
     """Return the figures of items with these chances of a right answer."""
     return {
-        "accuracy": float((weights * a).mean()),
+        "accuracy": float((weights * b).mean()),
+        "bare": float((weights * b).mean()),
         "cohens_h": float(arcsine((weights * a).mean()) - arcsine((weights * b).mean())),
         "cfr": float((weights * (a * b + (1 - a) * (1 - b))).mean()),
         "only_a": float((weights * a * (1 - b)).mean()),
@@ -319,7 +357,7 @@ def _coverage(
         n11, n10, n01, n00 = total
         share = total / total.sum()
         influences = {
-            "accuracy": _RIGHT_A - share @ _RIGHT_A,
+            "accuracy": _RIGHT_B - share @ _RIGHT_B,
             "cohens_h": _scaled(_RIGHT_A, share) - _scaled(_RIGHT_B, share),
             "cfr": _SAME - share @ _SAME,
             "only_a": _ONLY_A - share @ _ONLY_A,
@@ -329,9 +367,20 @@ def _coverage(
             for name, influence in influences.items()
         }
         paired = {name: many * effect for name, effect in effects.items()}
+        of_b = estimate_proportion(
+            right_b.sum(), many * len(pairs), design_effect=effects["accuracy"]
+        )
         found = {
-            "accuracy": wilson(right_a.sum(), many * len(pairs), design_effect=effects["accuracy"]),
-            "cohens_h": cohens_h_interval(n11, n10, n01, n00, design_effect=paired["cohens_h"]),
+            "accuracy": roomy(of_b, len(pairs), (0.0, 1.0), 0.05),
+            "bare": of_b,
+            "cohens_h": roomy_contrast(
+                cohens_h_interval(n11, n10, n01, n00, design_effect=paired["cohens_h"]),
+                (share @ _RIGHT_A, share @ _RIGHT_B),
+                lambda a, b: arcsine(a) - arcsine(b),
+                units=len(pairs),
+                alpha=0.05,
+                tested=0.0,
+            ),
             "cfr": _roomy(n11 + n00, total.sum(), paired["cfr"], len(pairs)),
             "only_a": _roomy(n10, total.sum(), paired["only_a"], len(pairs)),
         }

@@ -435,8 +435,8 @@ class Benchmark:
             found.append(f"{self.words.items} are not listed, so those left out are not found")
         keyed = len(self.answer_keys)
         if keyed < len(self.items) and not self.kind.needs_key:
-            of = f"keys of {keyed:,} of {len(self.items):,} {self.words.items}"
-            found.append(of if keyed else "no right answers are listed")
+            some = f"keys of {keyed:,} of {len(self.items):,} {self.words.items}"
+            found.append(some if keyed else "no right answers are listed")
         if self.same_keys:
             found.append(self.same_keys)
         if self.favourable:

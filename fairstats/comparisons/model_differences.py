@@ -15,6 +15,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, Tabular, TestResult
 from fairstats.benchmarks.kinds import CHOICE, KINDS, Kind
+from fairstats.inference._checks import LEAST_P
 from fairstats.inference.clustered_answers import (
     LARGEST_EXACT_SUM,
     MOST_ON_GRID,
@@ -709,7 +710,7 @@ class _SignedChange:
         if low <= 0 <= high:
             return 1.0
         nearest = min(abs(low), abs(high))
-        return float(2 * scipy.stats.norm.sf(nearest / self._deviation(unknown)))
+        return max(2 * float(scipy.stats.norm.sf(nearest / self._deviation(unknown))), LEAST_P)
 
     def _range(self, unknown: npt.NDArray[np.bool_]) -> tuple[float, float]:
         """Return the lowest and highest change if these signs may be the other ones."""

@@ -159,7 +159,7 @@ class ShareTests(Once):
             self.pairs.paired,
             alpha=self.pairs.alpha,
             design_effect=self.effect,
-            units=self.pairs.repeated_units,
+            units=self.pairs.units,
         )
 
     def difference(self, alpha: float) -> Estimate:

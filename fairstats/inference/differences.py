@@ -11,6 +11,7 @@ import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray, Tabular
 from fairstats.inference._checks import (
+    LEAST_P,
     IntArray,
     check_alpha,
     check_choice,
@@ -266,7 +267,7 @@ def mean_difference(
         error = float(np.sqrt(values.var(ddof=1) / n))
         reach = error * float(scipy.special.stdtrit(n - 1, 1 - alpha / 2))
         low, high = max(mean - reach, -largest), min(mean + reach, largest)
-        p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(mean) / error))
+        p_value = max(2 * float(scipy.special.stdtr(n - 1, -abs(mean) / error)), LEAST_P)
         return MeanDifference(mean, low, high, 1 - alpha, "t", p_value, "paired t", n)
     unseen = float(wilson(0, n, alpha=alpha).ci_high)
     reach = unseen * largest
@@ -275,9 +276,9 @@ def mean_difference(
         p_value = 1.0
     elif np.isfinite(largest):
         # v (1 − u) = u L with Wilson's u = z² / (n + z²) gives z² = n v / L.
-        p_value = float(scipy.stats.chi2.sf(n * abs(mean) / largest, 1))
+        p_value = max(float(scipy.stats.chi2.sf(n * abs(mean) / largest, 1)), LEAST_P)
     else:
-        p_value = min(1.0, 2.0 ** (1 - n))
+        p_value = min(1.0, max(2.0 ** (1 - n), LEAST_P))
     if not np.isfinite(largest):
         nothing = f"none ({one_value})"
         test = f"exact sign flips ({one_value})"

@@ -12,6 +12,7 @@ import scipy
 
 from fairstats._lib.result_objects import FloatArray, TestResult
 from fairstats.inference._checks import (
+    LEAST_P,
     BoolArray,
     IntArray,
     check_alpha,
@@ -132,7 +133,8 @@ def _chi2_sf(statistic: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
     from scipy import stats
 
     df = np.asarray(df)
-    return np.where(df > 0, stats.chi2.sf(statistic, np.maximum(df, 1)), 1.0)
+    p_value = np.maximum(stats.chi2.sf(statistic, np.maximum(df, 1)), LEAST_P)
+    return np.where(df > 0, p_value, 1.0)
 
 
 @dataclass(frozen=True)
@@ -289,7 +291,7 @@ def matched_patterns(
         found = _normal(matched - expected, variance, alpha)
         names = "Peto, normal", "permutation within strata, normal"
     odds_ratio, low, high, p_value = found
-    p_value = min(1.0, max(p_value, np.finfo(np.float64).tiny))
+    p_value = min(1.0, max(p_value, LEAST_P))
     return MatchedPatterns(
         matched, expected, odds_ratio, low, high, 1 - alpha, p_value, *names, n, n_informative
     )

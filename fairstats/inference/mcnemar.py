@@ -156,7 +156,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> TestResult:
     q = (k - 1) * (k * sum(group**2 for group in groups) - total**2) / spread if spread else 0.0
     return TestResult(
         np.asarray(q),
-        np.asarray(scipy.stats.chi2.sf(q, k - 1)),
+        np.maximum(scipy.stats.chi2.sf(q, k - 1), LEAST_P),
         "cochran",
         df=np.asarray(k - 1),
         n=np.asarray(many.sum()),

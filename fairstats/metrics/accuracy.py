@@ -46,7 +46,7 @@ def estimate_proportion(
 def share_of_pairs(pairs: Pairs, part: npt.ArrayLike, effect: FloatArray) -> Estimate:
     """Return a share of pairs, with room for rare items if an item has several samples."""
     found = estimate_proportion(part, pairs.paired.n, alpha=pairs.alpha, design_effect=effect)
-    return roomy(found, pairs.repeated_units, (0.0, 1.0), pairs.alpha)
+    return roomy(found, pairs.units, (0.0, 1.0), pairs.alpha)
 
 
 def accuracy(
@@ -182,13 +182,15 @@ def _of_group(side: str, pairs: Pairs) -> Estimate:
         per_answer(getattr(pairs.paired, f"{name}_{side}"), pairs.paired.copies)
         for name in ("correct", "n")
     )
-    return accuracy(correct, n, alpha=pairs.alpha, design_effect=pairs.effects[f"accuracy_{side}"])
+    effect = pairs.effects[f"accuracy_{side}"]
+    found = accuracy(correct, n, alpha=pairs.alpha, design_effect=effect)
+    return roomy(found, pairs.units, (0.0, 1.0), pairs.alpha)
 
 
 def _difference(pairs: Pairs) -> Estimate:
     effect = pairs.effects["accuracy_difference"]
     return accuracy_difference(
-        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.repeated_units
+        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.units
     )
 
 
@@ -210,7 +212,7 @@ ACCURACY_A = PairMetric(
     label="Accuracy, {a}",
     definition="Share of group a's answers that are right.",
     formula=r"\mathrm{Acc}_a = \text{right answers} / \text{answers}",
-    interval="Wilson",
+    interval="Wilson; if a unit has several answers, room for rare units",
     order=10,
     lowest=0,
     highest=1,
@@ -236,8 +238,8 @@ ACCURACY_DIFFERENCE = PairMetric(
     label="Accuracy difference",
     definition="Accuracy of group a minus that of group b, signed.",
     formula=r"d = \mathrm{Acc}_a - \mathrm{Acc}_b",
-    interval="Tango; square-and-add if each group has its own denominator; with several samples of "
-    "an item, room for rare items, but limits that exclude 0 stay there",
+    interval="Tango; square-and-add if each group has its own denominator; if a unit has several "
+    "answers, room for rare units, but limits that exclude 0 stay there",
     order=30,
     lowest=-1,
     highest=1,

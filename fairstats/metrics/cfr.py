@@ -67,7 +67,7 @@ CFR = PairMetric(
     definition="Share of the pairs whose two answers are the same option, right or wrong; of "
     "scores, within the declared tolerance.",
     formula=r"\mathrm{CFR} = \text{pairs with the same answer} / n",
-    interval="Wilson; with several samples of an item, room for rare items",
+    interval="Wilson; if a unit has several answers, room for rare units",
     order=50,
     lowest=0,
     highest=1,

@@ -90,7 +90,7 @@ def compare_groups(
 
 
 def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[FloatArray, FloatArray]:
-    """Return the design effects of every two groups, and `Pairs.repeated_units`."""
+    """Return the design effects of every two groups, and their `Pairs.units`."""
     found = np.ones((len(groups.units), len(groups.pairs)))
     independent = np.full(found.shape, np.inf)
     answers, few = groups.answers, groups.alpha if groups.benchmark.few_units else None
@@ -116,9 +116,8 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[Floa
                 found[place, column] = design_effect_of(
                     metric, own, many, copies, groups.missing, few=few
                 )
-                if answers.copies[unit] > 1:
-                    counted = own[:, ~INCOMPLETE].sum(axis=1)
-                    independent[place, column] = effective_number(counted, many)
+                counted = own[:, ~INCOMPLETE].sum(axis=1)
+                independent[place, column] = effective_number(counted, many)
     return found, independent
 
 

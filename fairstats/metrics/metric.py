@@ -100,11 +100,6 @@ class Pairs(Once):
         return units if self.room else np.full_like(units, np.inf)
 
     @cached_property
-    def repeated_units(self) -> FloatArray:
-        """Return `units` of pairs with several samples of an item; ∞ for the others."""
-        return np.where(self.outcomes.copies > 1, self.units, np.inf)
-
-    @cached_property
     def _keys(self) -> dict[str, Any]:
         return pair_keys(self.outcomes)
 

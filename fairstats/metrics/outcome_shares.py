@@ -29,7 +29,7 @@ def _share(
         label=label,
         definition=f"Share of the pairs with {answers} right.",
         formula=f"n_{{{cell[1:]}}} / n",
-        interval="Wilson; with several samples of an item, room for rare items",
+        interval="Wilson; if a unit has several answers, room for rare units",
         order=order,
         lowest=0,
         highest=1,

@@ -7,9 +7,10 @@ import numpy as np
 from fairstats._lib.result_objects import naming_effect
 from fairstats.counts.outcomes import by_cluster
 from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
+from fairstats.inference.unit_means import effective_number
 from fairstats.metrics.accuracy import accuracy
 from fairstats.metrics.group_range import right_bounds
-from fairstats.metrics.metric import Columns, Groups, GroupsMetric, Range, columns_of
+from fairstats.metrics.metric import Columns, Groups, GroupsMetric, Range, columns_of, roomy
 
 
 def _rows(groups: Groups) -> Columns:
@@ -35,6 +36,8 @@ def _rows(groups: Groups) -> Columns:
         elif n:
             effect = design_effect(own, items, influence)
         found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
+        number = effective_number(own.sum(axis=1), items)
+        found = roomy(found, number, (0.0, 1.0), groups.alpha)
         row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
         row |= {"ci_method": naming_effect(row["ci_method"], effect)}
         note = "items are the independent units" * (groups.benchmark.cluster is None)
@@ -55,7 +58,7 @@ OVERALL_ACCURACY = GroupsMetric(
     label="Accuracy, all groups",
     definition="Share of the answers for all of an attribute's groups that are right.",
     formula=r"\text{right answers} / \text{answers}",
-    interval="Wilson, with items as clusters",
+    interval="Wilson, with items as clusters and room for rare ones",
     order=185,
     lowest=0,
     highest=1,

@@ -97,6 +97,7 @@ def test_plain_output_is_a_table(answers):
     assert "1, “Two”, “plain”; missing: available" in done.stdout
     assert "intervals" not in done.stdout
     assert "available; 90% intervals" in run("analyze", answers, "--alpha", "0.1").stdout
+    assert "available; adjusted: bh" in run("analyze", answers, "--adjust", "bh").stdout
     assert run("analyze", answers, "--missing", "bounds").exit_code == 0
     head = next(line for line in done.stdout.splitlines() if line.startswith("pair"))
     assert ("mid-p" in head, "margin" in head, "left out" in done.stdout) == (True, True, False)
