@@ -1,7 +1,8 @@
 """Measure how often the limits of `gap_components` cover, by simulation.
 
 Each design draws items and models from the same populations. With ``outlying``, one model in ten
-has a gap that is larger by so much; otherwise the models' gaps are normal. ``interval`` is the
+has a gap that is larger by so much; otherwise the models' gaps are normal. With ``swayed``, such a
+share of the items sways all models, and the others differ in 2% by chance. ``interval`` is the
 share of intervals that contain the mean of the populations. ``same_items`` and ``new_items`` are
 the shares of prediction limits that contain the observed gap of one more model. ``meta_analysis``
 is the average of the standard deviation between models that a random-effects meta-analysis
@@ -39,13 +40,23 @@ def drawn(rng, items, models, item_sd, model_sd, outlying=0.0):
     return (u < (DISCORDANT + shift) / 2).astype(int) - (u > 1 - (DISCORDANT - shift) / 2)
 
 
-def measured(rng, items, models, item_sd, model_sd, outlying=0.0, repeats=REPEATS):
+def swayed_alike(rng, items, models, swayed):
+    """Draw differences of items × models, of which so many items sway all models."""
+    chance = rng.choice([-1, 0, 1], (items, models), p=[0.01, 0.98, 0.01])
+    return np.where(rng.random((items, 1)) < swayed, 1, chance)
+
+
+def measured(rng, items, models, item_sd, model_sd, outlying=0.0, swayed=0.0, repeats=REPEATS):
     """Return the shares of covering limits in one design."""
-    covered, sds, truth = [], [], GAP + OUTLYING * outlying
+    covered, sds, truth = [], [], swayed or GAP + OUTLYING * outlying
     for _ in range(repeats):
-        first = drawn(rng, items, models + 1, item_sd, model_sd, outlying)
         # The same model on new items: a model's effect is drawn with its table.
-        other = drawn(rng, items, 1, item_sd, model_sd, outlying)
+        first, other = (
+            swayed_alike(rng, items, many, swayed)
+            if swayed
+            else drawn(rng, items, many, item_sd, model_sd, outlying)
+            for many in (models + 1, 1)
+        )
         d, new = first[:, :-1], first[:, -1].mean()
         found = gap_components(d)
         covered.append(
@@ -73,7 +84,7 @@ def measured(rng, items, models, item_sd, model_sd, outlying=0.0, repeats=REPEAT
 if __name__ == "__main__":
     rng = np.random.default_rng(7)
     rows = [
-        {"items": items, "models": models, "item_sd": item_sd, "outlying": outlying}
+        {"items": items, "models": models, "item_sd": item_sd, "outlying": outlying, "swayed": 0.0}
         | measured(rng, items, models, item_sd, model_sd, outlying)
         for outlying, sizes in (
             (0.0, ((100, 5), (100, 12), (400, 5), (400, 12))),
@@ -83,6 +94,12 @@ if __name__ == "__main__":
         for items, models in sizes
         for item_sd in ((0.0, 0.2) if not outlying else (0.2,))
         for model_sd in ((0.0, 0.03) if not outlying else (0.03,))
+    ]
+    rows += [
+        {"items": items, "models": models, "item_sd": 0.0, "outlying": 0.0, "swayed": 0.05}
+        | measured(rng, items, models, 0.0, 0.0, swayed=0.05)
+        for items in (50, 100, 200, 800)
+        for models in (5, 12)
     ]
     pd.DataFrame(rows).to_csv(RESULTS, index=False)
     print(pd.DataFrame(rows).to_string(index=False))

@@ -21,10 +21,10 @@ with mean ``rate`` and the sum of parameters ``alike``; that of group a is 0.08 
 ``moved``: the same for 3 to 20 samples, if the group changes a share ``moved`` of the items, in
 all samples. Every sample is wrong where it would be right, or right, with probability ``noise``.
 
-``wrong``: the same for 2 to 20 answers to an item, such as samples or pairs, if a share ``wrong`` of
-the items is wrong in all of them for both groups, or (``one_group``) for group b alone. On all
-items, an answer is the other one with probability ``noise``. ``bare`` is the coverage of the limits
-of ``accuracy`` without room for rare items, those of group b.
+``wrong``: the same for 2 to 20 answers to an item, if a share ``wrong`` of the items is wrong in
+all of them for both groups, or (``one_group``) for group b alone. On all items, an answer is the
+other one with probability ``noise``. ``accuracy`` is that of group b, and ``bare`` the coverage of
+its limits without room for rare items.
 
 ``changes``: the coverage of the limits of a mean of signed changes, such as the change of CFR
 between two versions of a model. In a share ``down`` of the items the number is −1, in a share
@@ -34,6 +34,11 @@ between two versions of a model. In a share ``down`` of the items the number is 
 newer one has more samples. The chances are Beta-distributed with mean ``rate`` and the sum of
 parameters ``alike``.
 
+``corrected``: the coverage of the limits of the changes of accuracy and CFR if a newer model
+corrects a share ``corrected`` of the items, in all of ``samples``; ``bare`` is that of accuracy
+without room. The older one is wrong in 10%
+of the items, and every sample is the other one with probability 0.01.
+
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
 limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are
 all those of the groups of an attribute or control. The limits are those of all pairs of the
@@ -41,6 +46,10 @@ attribute.
 
 ``alpha``: the coverage of the 95% limits of Krippendorff's α over items, with the same raters. A
 rating is positive if a normal variable, item + rest with equal variances, exceeds a cut.
+
+``grades``: the same for five grades by two raters, of Krippendorff's α of each level and of Fleiss'
+κ. A grade is the number of cuts, from ``cut`` − 1.2 to ``cut`` + 1.3, that a normal variable
+exceeds: item + rest of standard deviation 0.7. True coefficients are those of 200,000 items.
 
 ``regression``: how often the tests of ``gee_logistic`` reject at level 5%. Clusters have 1 to 10
 items, or ``cluster_items`` each, and differ in how they favour a group, by 0 on average. A skewed
@@ -75,13 +84,13 @@ from fairstats._lib.result_objects import Estimate
 from fairstats.comparisons.model_differences import accuracy, cfr, model_difference
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
-from fairstats.inference.agreement import coefficients_of
+from fairstats.inference.agreement import Agreement, Level, coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.power_means import power_means
-from fairstats.inference.rating_counts import counts_of_kinds
+from fairstats.inference.rating_counts import Coefficient, counts_of_kinds
 from fairstats.inference.unit_means import (
     effective_number,
     unit_mean,
@@ -153,6 +162,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             unequal(*design, n)
             for design in product((15, 30, 100), (1, 4, 8), (0.5, 0.85), (0.6, 4.5))
         ],
+        "corrected": [
+            corrected(*design, n)
+            for design in product((40, 100, 200), (1, 3, 10), (0.01, 0.02, 0.04))
+        ],
         "controls": [
             controls(*design, n)
             for design in product(
@@ -167,6 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "alpha": [
             alpha(*design, n) for design in product((30, 60, 150), (2, 3), (0.05, 0.1, 0.2, 0.5))
         ],
+        "grades": [grades(*design, n) for design in product((30, 60, 150), (0.0, 1.5))],
         "regression": [
             regression(*design, n)
             for design in product((6, 10, 20), ("1 to 10", "5"), (0, 1), (0.6, 0.9))
@@ -441,6 +455,31 @@ def unequal(items: int, many: int, rate: float, alike: float, simulations: int) 
     return design | {name: round(number / simulations, 3) for name, number in differ.items()}
 
 
+def corrected(items: int, samples: int, share: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of changes between models if few items change."""
+    rng = np.random.default_rng([52, items, samples, round(1000 * share)])
+    low, high = 0.01, 0.99
+    covered = dict.fromkeys(("accuracy", "cfr", "bare"), 0)
+    # A pair whose answers differ by chance changes CFR as much in any item.
+    truth = {"accuracy": share * (high - low), "cfr": 0.0}
+    for _ in range(simulations):
+        kind = rng.choice(3, items, p=[share, 0.1 - share, 0.9])
+        sides = []
+        for chances in ((low, low, high), (high, low, high)):
+            a, b = rng.binomial(samples, np.array(chances)[kind], (2, items))
+            n = np.full(items, samples**2)
+            same = a * b + (samples - a) * (samples - b)
+            sides.append(np.column_stack([samples * a, n, samples * b, n, same, n])[:, None])
+        for figure in (accuracy, cfr):
+            units = items if samples > 1 else np.inf
+            name, found = figure.__name__, model_difference(*sides, figure, units=units)
+            covered[name] += bool(found.ci_low <= truth[name] <= found.ci_high)
+        found = model_difference(*sides, accuracy)
+        covered["bare"] += bool(found.ci_low <= truth["accuracy"] <= found.ci_high)
+    design = {"items": items, "samples": samples, "corrected": share}
+    return design | {name: round(number / simulations, 3) for name, number in covered.items()}
+
+
 def controls(
     items: int, share: float, groups: int, control: tuple[int, int], simulations: int
 ) -> dict[str, float]:
@@ -623,6 +662,31 @@ def alpha(items: int, raters: int, share: float, simulations: int) -> dict[str, 
         "given": round(len(covered) / simulations, 3),
         "coverage": round(float(np.mean(covered)), 3) if covered else None,
     }
+
+
+def grades(items: int, cut: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of coefficients of five grades by two raters."""
+    rng = np.random.default_rng([51, items, round(10 * cut)])
+    wanted: list[tuple[Coefficient, Level]] = [
+        ("krippendorff", "nominal"),
+        ("krippendorff", "ordinal"),
+        ("krippendorff", "interval"),
+        ("fleiss", "nominal"),
+    ]
+
+    def drawn(number: int, n_resamples: int) -> list[Agreement]:
+        latent = rng.standard_normal((number, 1)) + 0.7 * rng.standard_normal((number, 2))
+        grade = (latent[:, :, None] > cut + np.array([-1.2, -0.3, 0.5, 1.3])).sum(axis=2)
+        table = counts_of_kinds((0, 1, 2, 3, 4), np.eye(5, dtype=int)[grade].sum(axis=1))
+        return [*coefficients_of(table, wanted, alpha=0.05, n_resamples=n_resamples)]
+
+    truth, covered = [own.estimate for own in drawn(200_000, 1)], np.zeros(len(wanted))
+    for _ in range(simulations):
+        found = zip(truth, drawn(items, 999), strict=True)
+        covered += [own.ci_low <= one <= own.ci_high for one, own in found]
+    names = ("nominal", "ordinal", "interval", "fleiss")
+    shares = zip(names, (covered / simulations).round(3).tolist(), strict=True)
+    return {"items": items, "cut": cut} | dict(shares)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ from fairstats.estimates.eligibility import why_pairs_uninformative
 from fairstats.estimates.judgements import FEWER_SAMPLES, UNEQUAL_SAMPLES, unequal_samples
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.inference.unit_means import effective_number
 
 #: Columns of the table from `compare`, in order.
 COMPARISON_COLUMNS = (
@@ -307,6 +308,9 @@ def _rows(
         one, other = (
             by_unit(sums[index.get_indexer(items)], units)[:, None] for index, sums in sides
         )
+        answers = (one + other)[:, 0, 1]
+        several = not benchmark.kind.numeric and answers.max(initial=0) > 2
+        number = effective_number(answers) if several else np.inf
         for name, figure in compared.figures.items():
             found = model_difference(
                 one,
@@ -316,6 +320,7 @@ def _rows(
                 n_resamples=n_resamples,
                 rng=rng,
                 few_units=benchmark.few_units,
+                units=number,
             )
             own_row: Row = found.to_estimates().iloc[0].to_dict()
             for value in ("old", "new"):

@@ -24,6 +24,8 @@ from fairstats.inference.clustered_answers import (
     sign_flip_test,
 )
 from fairstats.inference.unit_means import GroupSums, contrasts
+from fairstats.inference.verdict import widened, with_room
+from fairstats.metrics.metric import ROOM
 
 IntArray = npt.NDArray[np.int64]
 #: The sums of a pair's answers from which figures are computed. Of levels and scores, "correct"
@@ -75,6 +77,7 @@ def model_difference(
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
     few_units: bool = False,
+    units: float = np.inf,
 ) -> ModelDifference:
     r"""Compute the difference between two models in a metric on the same items.
 
@@ -92,6 +95,9 @@ def model_difference(
         most so many swaps in all, each is used once.
     few_units : bool
         Whether units are few and of unequal size, and so tested on a fine scale.
+    units : float
+        The number of independent units, if they have several answers: limits that include 0 then
+        have room for rare ones, but for AD (`fairstats.inference.verdict.with_room`).
 
     Notes
     -----
@@ -145,7 +151,11 @@ def model_difference(
         evidence = _sign_evidence(both, few_units).ravel()
         low, high, method = ad_interval(cells, many, evidence, estimate, alpha)
     else:
-        low, high, method = item_interval(cells, many, figure, alpha)
+        bare = item_interval(cells, many, figure, alpha)
+        ends = -furthest, furthest
+        wide = with_room(estimate, *bare[:2], units=units, ends=ends, alpha=alpha)
+        low, high = (float(one) for one in widened(*bare[:2], *wide, tested=0.0))
+        method = bare[2] + ROOM * ((low, high) != bare[:2])
         low, high = max(low, -furthest), min(high, furthest)
     if 0.5 ** int(many.sum()) > alpha:
         # The smallest mid-p of n items: all change in one direction, and half of either extreme

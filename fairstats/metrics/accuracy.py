@@ -44,7 +44,7 @@ def estimate_proportion(
 
 
 def share_of_pairs(pairs: Pairs, part: npt.ArrayLike, effect: FloatArray) -> Estimate:
-    """Return a share of pairs, with room for rare items if an item has several samples."""
+    """Return a share of pairs, with room for rare units if a unit has several answers."""
     found = estimate_proportion(part, pairs.paired.n, alpha=pairs.alpha, design_effect=effect)
     return roomy(found, pairs.units, (0.0, 1.0), pairs.alpha)
 
@@ -112,8 +112,8 @@ def accuracy_difference(
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
     units : array_like of float
-        The number of independent units, if items have several samples: limits then have room for
-        rare items, see `fairstats.inference.verdict.with_room`. Limits that exclude 0 stay there.
+        The number of independent units, if they have several answers: limits then have room for
+        rare ones, see `fairstats.inference.verdict.with_room`. Limits that exclude 0 stay there.
 
     Returns
     -------

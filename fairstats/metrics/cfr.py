@@ -40,8 +40,8 @@ def cfr(
     -----
     Two wrong answers agree only if they are the same wrong letter. So CFR can be lower than the
     share of pairs that agree in being right or wrong. Answers that vary between samples of one
-    prompt also lower it: see `fairstats.metrics.same_prompt`. In the estimates, several samples of
-    an item leave room for rare items that the group changes and that were not drawn
+    prompt also lower it: see `fairstats.metrics.same_prompt`. In the estimates, several answers to
+    a unit leave room for rare units that the group changes and that were not drawn
     (`fairstats.inference.verdict.with_room`).
 
     References

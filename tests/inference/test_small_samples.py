@@ -26,6 +26,9 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("changes", (100, (0.02, 0.03)), "coverage"),
         ("samples", (40, 0.9, 3.0), "accuracy"),
         ("moved", (100, 8, 0.02, 0.01), "only_a"),
+        ("wrong", (30, 20, 0.03, 0.01, False), "bare"),
+        ("corrected", (40, 10, 0.04), "bare"),
+        ("grades", (60, 1.5), "interval"),
         ("unequal", (30, 4, 0.5, 4.5), "accuracy"),
         ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
         ("planned", (400, 1, 0.2, 0.06), "equivalent"),
@@ -44,6 +47,18 @@ def test_the_simulation_is_that_of_the_script(figure, design, measured):
 
 def test_excess_covers():
     assert pd.DataFrame(SMALL["excess"])["coverage"].min() > 0.94
+
+
+def test_shares_cover_if_few_items_are_wrong_in_all_answers():
+    rows = pd.DataFrame(SMALL["wrong"])
+    assert rows[["accuracy", "cohens_h", "cfr", "only_a"]].min().min() >= 0.925
+    assert rows["bare"].min() < 0.6
+
+
+def test_changes_cover_if_few_items_change_in_all_samples():
+    rows = pd.DataFrame(SMALL["corrected"])
+    assert rows[["accuracy", "cfr"]].min().min() > 0.94
+    assert rows["bare"].min() < 0.6
 
 
 def test_changes_cover_where_the_bootstrap_does_not():
@@ -123,9 +138,10 @@ def test_alpha_covers_with_few_positive_ratings():
 
 
 def test_gaps_cover_less_if_a_model_is_far_from_the_others():
-    covered = GAPS.groupby("outlying")[["interval", "same_items", "new_items"]].min()
-    assert (covered.loc[[0.0, 0.1]] > 0.94).all(axis=None)
-    assert (covered.loc[0.3] > 0.86).all()
+    covered = GAPS.groupby(["swayed", "outlying"])[["interval", "same_items", "new_items"]].min()
+    assert (covered.loc[[(0.0, 0.0), (0.0, 0.1)]] > 0.94).all(axis=None)
+    assert (covered.loc[(0.0, 0.3)] > 0.86).all()
+    assert (covered.loc[(0.05, 0.0)] > 0.9).all()
 
 
 def test_a_joint_adjustment_hardly_narrows_rank_ranges():
