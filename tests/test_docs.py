@@ -215,7 +215,7 @@ def test_the_python_of_the_page_on_statistics_recomputes_limits_over_clusters(be
 
 @pytest.mark.parametrize("cluster", [False, True])
 def test_the_python_of_the_page_on_statistics_recomputes_limits_of_samples(benchmark_file, cluster):
-    """Limits of CFR and of the difference with three samples, with the room that Methods states."""
+    """Limits of shares and the difference with three samples, with the room that Methods states."""
     code = python_of("statistics.md", "def with_room")
     names: dict[str, Any] = {}
     exec(code, names)
@@ -267,12 +267,10 @@ def test_the_python_of_the_page_on_statistics_recomputes_limits_of_samples(bench
         b = letters[other]
         pairs = [(i, j) for i in range(3) for j in range(3)]
         same = np.array([a[i] == b[j] for i, j in pairs]).astype(float)
-        low, high = wilson(same.mean(), same.size / effect_of(same, 3))
-        least = (1 - w) * same.mean()
-        checked("cfr", other, np.array([min(low, least), max(high, least + w)]))
-
-        one = (b == "A").astype(float)
-        checked("accuracy_b", other, wilson(one.mean(), one.size / effect_of(one, 1)))
+        for metric, own, samples in (("cfr", same, 3), ("accuracy_b", (b == "A").astype(float), 1)):
+            low, high = wilson(own.mean(), own.size / effect_of(own, samples))
+            least = (1 - w) * own.mean()
+            checked(metric, other, np.array([min(low, least), max(high, least + w)]))
 
         values = np.array([(a[i] == "A").astype(float) - (b[j] == "A") for i, j in pairs])
         counts = [

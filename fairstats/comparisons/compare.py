@@ -309,8 +309,8 @@ def _rows(
             by_unit(sums[index.get_indexer(items)], units)[:, None] for index, sums in sides
         )
         answers = (one + other)[:, 0, 1]
-        several = not benchmark.kind.numeric and answers.max(initial=0) > 2
-        number = effective_number(answers) if several else np.inf
+        without = benchmark.kind.numeric or benchmark.cluster is not None
+        number = np.inf if without or answers.max(initial=0) <= 2 else effective_number(answers)
         for name, figure in compared.figures.items():
             found = model_difference(
                 one,

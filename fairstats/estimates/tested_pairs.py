@@ -159,7 +159,7 @@ class ShareTests(Once):
             self.pairs.paired,
             alpha=self.pairs.alpha,
             design_effect=self.effect,
-            units=self.pairs.units,
+            units=self.pairs.room_units,
         )
 
     def difference(self, alpha: float) -> Estimate:

@@ -44,9 +44,9 @@ def estimate_proportion(
 
 
 def share_of_pairs(pairs: Pairs, part: npt.ArrayLike, effect: FloatArray) -> Estimate:
-    """Return a share of pairs, with room for rare units if a unit has several answers."""
+    """Return a share of pairs, with room for rare items if an item has several answers."""
     found = estimate_proportion(part, pairs.paired.n, alpha=pairs.alpha, design_effect=effect)
-    return roomy(found, pairs.units, (0.0, 1.0), pairs.alpha)
+    return roomy(found, pairs.room_units, (0.0, 1.0), pairs.alpha)
 
 
 def accuracy(
@@ -112,7 +112,7 @@ def accuracy_difference(
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
     units : array_like of float
-        The number of independent units, if they have several answers: limits then have room for
+        The number of independent units, if items have several answers: limits then have room for
         rare ones, see `fairstats.inference.verdict.with_room`. Limits that exclude 0 stay there.
 
     Returns
@@ -184,13 +184,13 @@ def _of_group(side: str, pairs: Pairs) -> Estimate:
     )
     effect = pairs.effects[f"accuracy_{side}"]
     found = accuracy(correct, n, alpha=pairs.alpha, design_effect=effect)
-    return roomy(found, pairs.units, (0.0, 1.0), pairs.alpha)
+    return roomy(found, pairs.room_units, (0.0, 1.0), pairs.alpha)
 
 
 def _difference(pairs: Pairs) -> Estimate:
     effect = pairs.effects["accuracy_difference"]
     return accuracy_difference(
-        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.units
+        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.room_units
     )
 
 
@@ -212,7 +212,7 @@ ACCURACY_A = PairMetric(
     label="Accuracy, {a}",
     definition="Share of group a's answers that are right.",
     formula=r"\mathrm{Acc}_a = \text{right answers} / \text{answers}",
-    interval="Wilson; if a unit has several answers, room for rare units",
+    interval="Wilson; if an item has several answers, room for rare items",
     order=10,
     lowest=0,
     highest=1,
@@ -238,8 +238,8 @@ ACCURACY_DIFFERENCE = PairMetric(
     label="Accuracy difference",
     definition="Accuracy of group a minus that of group b, signed.",
     formula=r"d = \mathrm{Acc}_a - \mathrm{Acc}_b",
-    interval="Tango; square-and-add if each group has its own denominator; if a unit has several "
-    "answers, room for rare units, but limits that exclude 0 stay there",
+    interval="Tango; square-and-add if each group has its own denominator; if an item has several "
+    "answers, room for rare items, but limits that exclude 0 stay there",
     order=30,
     lowest=-1,
     highest=1,

@@ -41,7 +41,7 @@ def cfr(
     Two wrong answers agree only if they are the same wrong letter. So CFR can be lower than the
     share of pairs that agree in being right or wrong. Answers that vary between samples of one
     prompt also lower it: see `fairstats.metrics.same_prompt`. In the estimates, several answers to
-    a unit leave room for rare units that the group changes and that were not drawn
+    an item leave room for rare items that the group changes and that were not drawn
     (`fairstats.inference.verdict.with_room`).
 
     References
@@ -67,7 +67,7 @@ CFR = PairMetric(
     definition="Share of the pairs whose two answers are the same option, right or wrong; of "
     "scores, within the declared tolerance.",
     formula=r"\mathrm{CFR} = \text{pairs with the same answer} / n",
-    interval="Wilson; if a unit has several answers, room for rare units",
+    interval="Wilson; if an item has several answers, room for rare items",
     order=50,
     lowest=0,
     highest=1,

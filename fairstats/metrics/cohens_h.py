@@ -81,7 +81,7 @@ COHENS_H = PairMetric(
     label="Cohen's h",
     definition="Effect size of the difference of two accuracies or selection rates.",
     formula=r"2\arcsin\sqrt{\mathrm{Acc}_a} - 2\arcsin\sqrt{\mathrm{Acc}_b}",
-    interval="square-and-add on the arcsine scale; if a unit has several answers, room as of the "
+    interval="square-and-add on the arcsine scale; if an item has several answers, room as of the "
     "difference",
     order=80,
     lowest=-math.pi,
@@ -92,7 +92,7 @@ COHENS_H = PairMetric(
         pairs.paired,
         alpha=pairs.alpha,
         design_effect=pairs.effects["cohens_h"],
-        units=pairs.units,
+        units=pairs.room_units,
     ),
     influence=lambda pair: _on_arcsine_scale(pair, "a") - _on_arcsine_scale(pair, "b"),
     bounds=_bounds,

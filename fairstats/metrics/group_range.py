@@ -90,7 +90,7 @@ def compare_groups(
 
 
 def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[FloatArray, FloatArray]:
-    """Return the design effects of every two groups, and their `Pairs.units`."""
+    """Return the design effects of every two groups, and their `Pairs.room_units`."""
     found = np.ones((len(groups.units), len(groups.pairs)))
     independent = np.full(found.shape, np.inf)
     answers, few = groups.answers, groups.alpha if groups.benchmark.few_units else None
@@ -116,8 +116,9 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[Floa
                 found[place, column] = design_effect_of(
                     metric, own, many, copies, groups.missing, few=few
                 )
-                counted = own[:, ~INCOMPLETE].sum(axis=1)
-                independent[place, column] = effective_number(counted, many)
+                if answers.copies[unit] > 1 or not len(grid.cluster):
+                    counted = own[:, ~INCOMPLETE].sum(axis=1)
+                    independent[place, column] = effective_number(counted, many)
     return found, independent
 
 

@@ -100,6 +100,15 @@ class Pairs(Once):
         return units if self.room else np.full_like(units, np.inf)
 
     @cached_property
+    def room_units(self) -> FloatArray:
+        """Return the `units` for which published limits have room; ∞ for the others.
+
+        Of few clusters with one sample of each item, the room would be most of each interval.
+        """
+        several = (self.outcomes.copies > 1) | (self.outcomes.benchmark.cluster is None)
+        return np.where(several, self.units, np.inf)
+
+    @cached_property
     def _keys(self) -> dict[str, Any]:
         return pair_keys(self.outcomes)
 

@@ -33,7 +33,7 @@ MISSING_DIFFERENCE = PairMetric(
     label="Missing answers, difference",
     definition="Share of missing answers of group a minus that of group b, with McNemar's test on "
     "the missing flags.",
-    interval="Tango; if a unit has several answers, room as of the accuracy difference",
+    interval="Tango; if an item has several answers, room as of the accuracy difference",
     order=180,
     lowest=-1,
     highest=1,

@@ -29,7 +29,7 @@ def _share(
         label=label,
         definition=f"Share of the pairs with {answers} right.",
         formula=f"n_{{{cell[1:]}}} / n",
-        interval="Wilson; if a unit has several answers, room for rare units",
+        interval="Wilson; if an item has several answers, room for rare items",
         order=order,
         lowest=0,
         highest=1,

@@ -36,8 +36,9 @@ def _rows(groups: Groups) -> Columns:
         elif n:
             effect = design_effect(own, items, influence)
         found = accuracy(right, n, alpha=groups.alpha, design_effect=effect)
-        number = effective_number(own.sum(axis=1), items)
-        found = roomy(found, number, (0.0, 1.0), groups.alpha)
+        if not len(grid.cluster):
+            number = effective_number(own.sum(axis=1), items)
+            found = roomy(found, number, (0.0, 1.0), groups.alpha)
         row = {name: np.asarray(value).item() for name, value in found.to_row().items()}
         row |= {"ci_method": naming_effect(row["ci_method"], effect)}
         note = "items are the independent units" * (groups.benchmark.cluster is None)
@@ -58,7 +59,7 @@ OVERALL_ACCURACY = GroupsMetric(
     label="Accuracy, all groups",
     definition="Share of the answers for all of an attribute's groups that are right.",
     formula=r"\text{right answers} / \text{answers}",
-    interval="Wilson, with items as clusters and room for rare ones",
+    interval="Wilson, with items as clusters and room for rare ones, or with declared clusters",
     order=185,
     lowest=0,
     highest=1,
