@@ -31,7 +31,7 @@ _OTHER_MODEL = (
 )
 # Words for a run, a prompt, a deployment or a server, with their numbers.
 _RUN = (
-    "((re)?run|seed|attempt|trial|repeat|replicate|sample|test|copy|backup|temp|temperature"
+    "((re)?(run|test)|final|seed|attempt|trial|repeat|replicate|sample|copy|backup|temp|temperature"
     "|cot|rag|plain|baseline|prompt|prompting|(few|zero|one)?-?shots?|prod|production|staging"
     r"|deployment|server|docker|vllm|sglang|tgi|litellm|lmdeploy)\d*"
 )
@@ -89,7 +89,7 @@ _DATES = [
 ]
 _SLASHED = re.compile(r"\b(?=[\d./]*20\d\d)(\d+)[./](\d+)[./](\d+)\b|(?<![\w.])(\d\d?)/(20\d\d)\b")
 # Below a name with a number, a version or a run of that model: gpt-4o/v1.
-_BELOW = re.compile(r"(\d[^/]*)/-?(ours?-)?(v|version|run|trial|attempt)?-?\d*$")
+_BELOW = re.compile(rf"(\d[^/]*)/-?(ours?-)?(v|version|{_RUN})?-?\d*$")
 _START = re.compile(f"(?:{_PROVIDER})(?:-|$)")
 _END = re.compile(
     rf"(?!{_OTHER_MODEL}$)(.+?)-({_PROVIDER}|{_EDITION}|medium|\d+-?shots?"
