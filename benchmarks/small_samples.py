@@ -51,6 +51,9 @@ rating is positive if a normal variable, item + rest with equal variances, excee
 κ. A grade is the number of cuts, from ``cut`` − 1.2 to ``cut`` + 1.3, that a normal variable
 exceeds: item + rest of standard deviation 0.7. True coefficients are those of 200,000 items.
 
+``reported``: the coverage of the limits of `crossed_interval` if ten raters rate each item, and do
+not differ. A share ``reported`` of the items is reported with probability 0.97, others with 0.02.
+
 ``regression``: how often the tests of ``gee_logistic`` reject at level 5%. Clusters have 1 to 10
 items, or ``cluster_items`` each, and differ in how they favour a group, by 0 on average. A skewed
 covariate of clusters has no effect.
@@ -87,6 +90,7 @@ from fairstats.estimates.logistic_regression import fit_rows
 from fairstats.inference.agreement import Agreement, Level, coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect
+from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.power_means import power_means
@@ -181,6 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             alpha(*design, n) for design in product((30, 60, 150), (2, 3), (0.05, 0.1, 0.2, 0.5))
         ],
         "grades": [grades(*design, n) for design in product((30, 60, 150), (0.0, 1.5))],
+        "reported": [
+            reported(*design, n) for design in product((20, 30, 50, 100), (0.02, 0.03, 0.05))
+        ],
         "regression": [
             regression(*design, n)
             for design in product((6, 10, 20), ("1 to 10", "5"), (0, 1), (0.6, 0.9))
@@ -687,6 +694,18 @@ def grades(items: int, cut: float, simulations: int) -> dict[str, float]:
     names = ("nominal", "ordinal", "interval", "fleiss")
     shares = zip(names, (covered / simulations).round(3).tolist(), strict=True)
     return {"items": items, "cut": cut} | dict(shares)
+
+
+def reported(items: int, share: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of crossed limits if nearly all raters report few items."""
+    rng = np.random.default_rng([53, items, round(1000 * share)])
+    truth, covered = share * 0.97 + (1 - share) * 0.02, 0
+    item, rater = np.repeat(np.arange(items), 10), np.tile(np.arange(10), items)
+    for _ in range(simulations):
+        chance = np.where(rng.random(items) < share, 0.97, 0.02)
+        found = crossed_interval((rng.random(len(item)) < chance[item]) * 1.0, item, rater)
+        covered += bool(found.ci_low <= truth <= found.ci_high)
+    return {"items": items, "reported": share, "coverage": round(covered / simulations, 3)}
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ from fairstats.counts.grid import grid
 from fairstats.counts.outcomes import count_grid
 from fairstats.counts.patterns import CountingPolicy
 from fairstats.estimates.cautions import cautions
-from fairstats.estimates.eligibility import why_pairs_uninformative
+from fairstats.estimates.eligibility import why_never_equivalent, why_pairs_uninformative
 from fairstats.estimates.judgements import FEWER_SAMPLES, UNEQUAL_SAMPLES, unequal_samples
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
@@ -260,7 +260,9 @@ def changes_of(
             if found[own].any():
                 no_verdict = no_verdict or f"{name} answers: {text}"
         why = zip(*(getattr(counted, of)[own] for of in PAIR), strict=True)
-        guessing[name] = dict(zip(why, why_pairs_uninformative(counted)[own], strict=True))
+        # Of different items, those left out can be chosen ones.
+        rule = why_never_equivalent if items else why_pairs_uninformative
+        guessing[name] = dict(zip(why, rule(counted)[own], strict=True))
     columns = None if rows else [*PAIR, "metric", *_FIGURES]
     table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,

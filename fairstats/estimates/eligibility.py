@@ -156,13 +156,20 @@ def why_not_above_chance(
     Notes
     -----
     A missing answer is wrong, and so is an item that was not asked. So a model cannot reach the
-    limit by leaving out questions that it cannot answer. Both groups of a pair are checked because
-    a model could guess only if a group is named. Items, or declared clusters, are the independent
-    units: all samples of an item count as one answer, so a model cannot gain by more samples of
-    selected items.
+    limit by leaving out questions that it cannot answer. A control that was asked of a part of the
+    items does not count, nor such a baseline without `lowest_accuracy`. Both groups of a pair are
+    checked because a model could guess only if a group is named. Items, or declared clusters, are
+    the independent units: all samples of an item count as one answer, so a model cannot gain by
+    more samples of selected items.
     """
     benchmark, counted = outcomes.benchmark, _counted(outcomes, attributes)
     neutral = _neutralized(outcomes)
+    # Controls, and a baseline without a required accuracy, may be asked of a part of the items.
+    partly = outcomes.untested & (outcomes.unasked[0] > 0)
+    if benchmark.lowest_accuracy is not None:
+        partly &= outcomes.attribute != BASELINE
+    judged = np.isin(outcomes.unit, outcomes.unit[~outcomes.untested])
+    counted = counted[~(partly & judged)[counted]]
     counted = counted[(outcomes.attribute != BASELINE)[counted] | neutral[counted]]
     accuracy, low = _accuracies(outcomes, counted, alpha)
     listed: list[list[str]] = [[] for _ in range(len(outcomes.grid.units))]

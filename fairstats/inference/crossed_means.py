@@ -169,7 +169,9 @@ def crossed_interval(
     compares several methods for nearly equal loads. This interval covers at least 93% whenever
     raters differ little or not at all, and is as narrow as any that does, within 1%. If raters are
     few and differ widely in a rare event, all methods fall short of their level. This one falls to
-    79% in the worst design: five raters do not show how far raters can differ.
+    79% in the worst design: five raters do not show how far raters can differ. Nor do 20 or 50
+    items show rare ones that nearly all raters report (73 to 93%,
+    ``benchmarks/small_samples.py``).
 
     One rater gives no information on differences between raters, and one item none on differences
     between items. The limits then use items or raters alone, and `ci_method` records this. If all

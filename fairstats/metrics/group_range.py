@@ -116,7 +116,7 @@ def _effects(groups: Groups, metric: PairMetric, answerable: bool) -> tuple[Floa
                 found[place, column] = design_effect_of(
                     metric, own, many, copies, groups.missing, few=few
                 )
-                if answers.copies[unit] > 1 or not len(grid.cluster):
+                if not len(grid.cluster):
                     counted = own[:, ~INCOMPLETE].sum(axis=1)
                     independent[place, column] = effective_number(counted, many)
     return found, independent

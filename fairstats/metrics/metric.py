@@ -103,10 +103,10 @@ class Pairs(Once):
     def room_units(self) -> FloatArray:
         """Return the `units` for which published limits have room; ∞ for the others.
 
-        Of few clusters with one sample of each item, the room would be most of each interval.
+        Of few declared clusters, the room would be most of each interval.
         """
-        several = (self.outcomes.copies > 1) | (self.outcomes.benchmark.cluster is None)
-        return np.where(several, self.units, np.inf)
+        without = self.outcomes.benchmark.cluster is not None
+        return np.full_like(self.units, np.inf) if without else self.units
 
     @cached_property
     def _keys(self) -> dict[str, Any]:

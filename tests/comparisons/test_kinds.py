@@ -167,6 +167,19 @@ def test_items_are_matched_to_clusters_by_name(declare):
 
 
 @pytest.mark.parametrize("kind", SIGNS)
+def test_a_model_that_left_out_more_than_5_percent_of_the_items_does_not_win(kind, declare):
+    """Those left out can be the ones in which made-up answers contradict themselves."""
+    low, high = SIGNS[kind][0], SIGNS[kind][-1]
+    unfair = [low + high] * 80 + [low * 2, high * 2] * 60
+    fair = [low * 2, high * 2] * 100
+    benchmark = replace(declare(kind), listed=tuple(f"item-{i}" for i in range(200)))
+    for asked, verdict in ((192, "win-win"), (180, "unclear")):
+        table = compared(benchmark, unfair, fair[:asked], allow_different_items=True)
+        assert set(table["verdict"]) == {verdict}
+    assert table["verdict_reason"].str.contains("10.0% of the items were not asked").all()
+
+
+@pytest.mark.parametrize("kind", SIGNS)
 def test_fairer_model_wins_whatever_the_missing_answers_are(kind, declare):
     low, high = SIGNS[kind][0], SIGNS[kind][-1]
     same = [low * 2, high * 2] * 40

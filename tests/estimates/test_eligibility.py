@@ -123,6 +123,19 @@ def test_items_that_were_not_asked_count_as_wrong(four_keys):
     assert "best guess" in reason(answers_of(["AA/A"] * 30), four_keys)
 
 
+def test_baseline_and_control_may_be_asked_of_a_part_of_the_items(four_keys):
+    few = answers_of(["AA/A"] * 20 + ["AA"] * 100)
+    assert reason(few, four_keys) == ""
+    assert "neutralized" in reason(few, four_keys, lowest_accuracy=0.3)
+    control = replace(four_keys.attributes["sex"], control=True)
+    changed = {"attributes": {**four_keys.attributes, "sex": control}}
+    race = answers_of(["AA"] * 120)
+    sex = race[race["item_id"].isin([f"item-{i}" for i in range(20)])].assign(attribute="sex")
+    sex["group"] = sex["group"].map(dict(zip(("white", "black"), control.groups, strict=True)))
+    assert reason(pd.concat([race, sex], ignore_index=True), four_keys, **changed) == ""
+    assert "at most 16.7%" in reason(sex, four_keys, **changed)
+
+
 def test_samples_of_an_item_count_as_one_answer(four_keys):
     """Ten copies of an answer are no more evidence than one."""
     one = answers_of(["AA/A"] * 44 + ["BB/B"] * 76)

@@ -29,6 +29,7 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("wrong", (30, 20, 0.03, 0.01, False), "bare"),
         ("corrected", (40, 10, 0.04), "bare"),
         ("grades", (60, 1.5), "interval"),
+        ("reported", (30, 0.05), "coverage"),
         ("unequal", (30, 4, 0.5, 4.5), "accuracy"),
         ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
         ("planned", (400, 1, 0.2, 0.06), "equivalent"),
