@@ -36,8 +36,8 @@ parameters ``alike``.
 
 ``corrected``: the coverage of the limits of the changes of accuracy and CFR if a newer model
 corrects a share ``corrected`` of the items, in all of ``samples``; ``bare`` is that of accuracy
-without room. The older one is wrong in 10%
-of the items, and every sample is the other one with probability 0.01.
+without room. The older one is wrong in 10% of the items, and every sample is the other one with
+probability 0.01.
 
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
 limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are

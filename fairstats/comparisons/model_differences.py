@@ -151,12 +151,12 @@ def model_difference(
         evidence = _sign_evidence(both, few_units).ravel()
         low, high, method = ad_interval(cells, many, evidence, estimate, alpha)
     else:
-        bare = item_interval(cells, many, figure, alpha)
+        low, high, method = item_interval(cells, many, figure, alpha)
         ends = -furthest, furthest
-        wide = with_room(estimate, *bare[:2], units=units, ends=ends, alpha=alpha)
-        low, high = (float(one) for one in widened(*bare[:2], *wide, tested=0.0))
-        method = bare[2] + ROOM * ((low, high) != bare[:2])
-        low, high = max(low, -furthest), min(high, furthest)
+        room = with_room(estimate, low, high, units=units, ends=ends, alpha=alpha)
+        wide_low, wide_high = map(float, widened(low, high, *room, tested=0.0))
+        method += ROOM * ((wide_low, wide_high) != (low, high))
+        low, high = max(wide_low, -furthest), min(wide_high, furthest)
     if 0.5 ** int(many.sum()) > alpha:
         # The smallest mid-p of n items: all change in one direction, and half of either extreme
         # counts.

@@ -312,7 +312,8 @@ class Judgements:
 
         What is not given is as published: the adjusted p-values, the highest over all completions,
         the limits of the 1 − 2 alpha interval and the margin. Pairs are in the last dimension;
-        those that are not `judged` have a verdict too. See `never_equivalent`, too.
+        those that are not `judged` have a verdict too. See `never_equivalent` for those that are
+        not called so.
         """
         p = self.p_adjusted() if p_adjusted is None else np.asarray(p_adjusted)
         highest = self._published_range[1] if p_highest is None else np.asarray(p_highest)
@@ -321,8 +322,8 @@ class Judgements:
         found = self._verdict(p, low, high, margins)
         uncertain = self.completions.is_open & (highest > self.alpha)
         uncertain = (found == DISPARITY) & (uncertain | self.completions.inside(margins))
-        guesses = (found == EQUIVALENT) & (self.never_equivalent != "")
-        return np.where(uncertain | guesses, INCONCLUSIVE, found)
+        barred = (found == EQUIVALENT) & (self.never_equivalent != "")
+        return np.where(uncertain | barred, INCONCLUSIVE, found)
 
     def _verdict(
         self, p_values: npt.ArrayLike, low: FloatArray, high: FloatArray, margin: npt.ArrayLike
@@ -378,16 +379,16 @@ class Judgements:
         alone = self._verdict(self.p_adjusted(), *self.inner, self.margin)
         low, high = self.widened(self.inner)
         inside = (low > -self.margin) & (high < self.margin)
-        guesses = inside & (self.never_equivalent != "") & (alone == EQUIVALENT)
-        could_change = (found == INCONCLUSIVE) & ~guesses & done.is_open
+        barred = inside & (self.never_equivalent != "") & (alone == EQUIVALENT)
+        could_change = (found == INCONCLUSIVE) & ~barred & done.is_open
         could_change &= (alone != INCONCLUSIVE) | (p_lowest <= self.alpha)
         reasons = self.obstacles.copy()
         kinds = [part.outcomes.benchmark.kind for part in self.parts for _ in part.outcomes.unit]
-        for place in np.flatnonzero(self.judged & guesses):
+        for place in np.flatnonzero(self.judged & barred):
             reasons[place] = f"not called equivalent: {self.never_equivalent[place]}"
         bare_low, bare_high = self.bare
         missed = (bare_low > -self.margin) & (bare_high < self.margin)
-        missed &= (found == INCONCLUSIVE) & ~guesses
+        missed &= (found == INCONCLUSIVE) & ~barred
         reasons[self.judged & missed] = _MISSED
         for place in np.flatnonzero(self.judged & could_change):
             subject = "missing answers"

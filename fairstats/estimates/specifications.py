@@ -315,8 +315,8 @@ def sensitivity_of(
     were not asked the same). These have no verdict under other intervals, tests or margins either,
     and no smallest margin. A verdict under another choice is "inconclusive" if missing answers
     could change *it*. The intervals of all completions of the missing answers must also be inside
-    the smallest margin. A pair that is never called equivalent, such as one of
-    a guessing model, is not at any margin.
+    the smallest margin. A pair that is never called equivalent, such as one of a
+    guessing model, is not at any margin.
 
     For clustered answers (several samples of an item, pooled attributes), only choices that exist
     for clusters are given. These are the published interval, widened by its design effect, and the

@@ -276,9 +276,10 @@ def mean_difference(
         p_value = 1.0
     elif np.isfinite(largest):
         # v (1 − u) = u L with Wilson's u = z² / (n + z²) gives z² = n v / L.
-        p_value = max(float(scipy.stats.chi2.sf(n * abs(mean) / largest, 1)), LEAST_P)
+        p_value = float(scipy.stats.chi2.sf(n * abs(mean) / largest, 1))
     else:
-        p_value = min(1.0, max(2.0 ** (1 - n), LEAST_P))
+        p_value = min(1.0, 2.0 ** (1 - n))
+    p_value = max(p_value, LEAST_P)
     if not np.isfinite(largest):
         nothing = f"none ({one_value})"
         test = f"exact sign flips ({one_value})"

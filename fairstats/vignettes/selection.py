@@ -15,7 +15,7 @@ from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
 from fairstats.counts.grid import item_grid
 from fairstats.estimates.item_statistics import paired_items
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.vignettes.tables import Row, findings_frame, flags_frame, mean_row
 
@@ -172,7 +172,7 @@ def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:
     pair = [[fewer, total - fewer], [least[side], least["n10"] + least["n01"] - least[side]]]
     p_value = float(scipy.stats.fisher_exact(pair, alternative="less").pvalue)
     return row | {
-        "p_value": max(p_value, np.finfo(np.float64).tiny),
+        "p_value": max(p_value, LEAST_P),
         "test": "Fisher exact, one-sided, Holm",
         "note": f"n10 = {n10}, n01 = {n01}; the most one-sided other, "
         f"{quoted(least['model'], least['strategy'])}: n10 = {least['n10']}, n01 = {least['n01']}",

@@ -63,8 +63,6 @@ SHARE = "share of variants"
 
 _NUMBERS = ("estimate", "ci_low", "ci_high", "ci_level", "p_value")
 _TYPES = dict.fromkeys(_NUMBERS, "float64") | {"n": "int64"}
-# A p-value that underflows is not 0.
-_SMALLEST = float(np.finfo(np.float64).tiny)
 
 Row = dict[str, Any]
 #: Item, attribute, group, measure and value.
@@ -98,7 +96,7 @@ def mean_row(values: npt.ArrayLike, largest: float, alpha: float) -> Row:
         "ci_high": found.ci_high,
         "ci_level": found.ci_level,
         "ci_method": found.method,
-        "p_value": max(found.p_value, _SMALLEST),
+        "p_value": found.p_value,
         "test": found.test,
         "n": found.n,
     }
@@ -185,7 +183,7 @@ def pair_shares(
                     "ci_high": float(high),
                     "ci_level": 1 - alpha,
                     "ci_method": "tango",
-                    "p_value": max(float(mcnemar(n10=n10, n01=n01).p_value), _SMALLEST),
+                    "p_value": float(mcnemar(n10=n10, n01=n01).p_value),
                     "test": "mcnemar midp",
                     "n": n,
                 }
