@@ -54,6 +54,9 @@ exceeds: item + rest of standard deviation 0.7. True coefficients are those of 2
 ``reported``: the coverage of the limits of `crossed_interval` if ten raters rate each item, and do
 not differ. A share ``reported`` of the items is reported with probability 0.97, others with 0.02.
 
+``preferred``: the same if each item has one rating, of as many ``raters`` as often, and all
+ratings that are not ties, ``preferring`` on average, prefer the same model.
+
 ``regression``: how often the tests of ``gee_logistic`` reject at level 5%. Clusters have 1 to 10
 items, or ``cluster_items`` each, and differ in how they favour a group, by 0 on average. A skewed
 covariate of clusters has no effect.
@@ -187,6 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "grades": [grades(*design, n) for design in product((30, 60, 150), (0.0, 1.5))],
         "reported": [
             reported(*design, n) for design in product((20, 30, 50, 100), (0.02, 0.03, 0.05))
+        ],
+        "preferred": [
+            preferred(*design, n) for design in product((50, 100, 200), (4, 7, 10), (3, 10, 20))
         ],
         "regression": [
             regression(*design, n)
@@ -706,6 +712,19 @@ def reported(items: int, share: float, simulations: int) -> dict[str, float]:
         found = crossed_interval((rng.random(len(item)) < chance[item]) * 1.0, item, rater)
         covered += bool(found.ci_low <= truth <= found.ci_high)
     return {"items": items, "reported": share, "coverage": round(covered / simulations, 3)}
+
+
+def preferred(ratings: int, preferring: int, raters: int, simulations: int) -> dict[str, float]:
+    """Return the coverage of crossed limits if few ratings prefer a model, all the same one."""
+    rng = np.random.default_rng([54, ratings, preferring, raters])
+    # A difference of preferences is twice the mean of 0, ½ and 1, minus 1.
+    truth, covered, item = (1 + preferring / ratings) / 2, 0, np.arange(ratings)
+    for _ in range(simulations):
+        values = (1 + (rng.random(ratings) < preferring / ratings)) / 2
+        found = crossed_interval(values, item, rng.permutation(item % raters))
+        covered += bool(found.ci_low <= truth <= found.ci_high)
+    row = {"ratings": ratings, "preferring": preferring, "raters": raters}
+    return row | {"coverage": round(covered / simulations, 3)}
 
 
 if __name__ == "__main__":

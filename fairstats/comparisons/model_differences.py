@@ -24,8 +24,7 @@ from fairstats.inference.clustered_answers import (
     sign_flip_test,
 )
 from fairstats.inference.unit_means import GroupSums, contrasts
-from fairstats.inference.verdict import widened, with_room
-from fairstats.metrics.metric import ROOM
+from fairstats.inference.verdict import ROOM, widened, with_room
 
 IntArray = npt.NDArray[np.int64]
 #: The sums of a pair's answers from which figures are computed. Of levels and scores, "correct"

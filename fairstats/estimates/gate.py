@@ -38,16 +38,9 @@ from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
 from fairstats.estimates.reading import why_not_read
 from fairstats.estimates.tested_pairs import pairs_of
-from fairstats.inference.verdict import EQUIVALENT, rare_share, with_room
+from fairstats.inference.verdict import EQUIVALENT, ROOM, rare_share, with_room
 from fairstats.metrics.accuracy_ratio import ratio_of
-from fairstats.metrics.metric import (
-    ROOM,
-    GroupsMetric,
-    NumberMetric,
-    Numbers,
-    PairMetric,
-    Pairs,
-)
+from fairstats.metrics.metric import GroupsMetric, NumberMetric, Numbers, PairMetric, Pairs
 from fairstats.metrics.missing_difference import MISSING_DIFFERENCE
 from fairstats.metrics.registry import METRICS
 

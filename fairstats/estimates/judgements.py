@@ -32,8 +32,8 @@ from fairstats.estimates.eligibility import (
 from fairstats.estimates.tested_pairs import Completions, TestedPairs, tested_pairs
 from fairstats.inference.mcnemar import McNemarMethod
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
-from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, verdict
-from fairstats.metrics.metric import ROOM, Numbers, Pairs, roomy
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, ROOM, verdict
+from fairstats.metrics.metric import Numbers, Pairs, roomy
 
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]

@@ -15,7 +15,8 @@ import scipy
 
 from fairstats._lib.result_objects import Estimate, FloatArray, TestResult
 from fairstats.inference._checks import LEAST_P, IntArray, check_alpha, check_between, check_share
-from fairstats.inference.item_bootstrap import bounded_mean_interval
+from fairstats.inference.unit_means import effective_number
+from fairstats.inference.verdict import ROOM, with_room
 
 # Smaller differences are rounding error.
 _ROUNDING = 1e-12
@@ -165,18 +166,19 @@ def crossed_interval(
         V² / (S_items² / df_items + S_raters² / df_raters + S_cells² / df_cells),
 
     at least the fewest of the three and at most n − 1. If one rater made most ratings, the others
-    show little of how raters differ, and limits are wide. ``benchmarks/crossed_coverage.py``
-    compares several methods for nearly equal loads. This interval covers at least 93% whenever
-    raters differ little or not at all, and is as narrow as any that does, within 1%. If raters are
-    few and differ widely in a rare event, all methods fall short of their level. This one falls to
-    79% in the worst design: five raters do not show how far raters can differ. Nor do 20 or 50
-    items show rare ones that nearly all raters report (73 to 93%,
-    ``benchmarks/small_samples.py``).
+    show little of how raters differ, and limits are wide. Limits then have room for rare items that
+    all raters rate 0 or 1 (`fairstats.inference.verdict.with_room`), with 1 / Σ w² for the number
+    of items. It matters if raters hardly differ: otherwise, Wilson's limits are wider.
+
+    ``benchmarks/crossed_coverage.py`` compares several methods for nearly equal loads. This
+    interval covers at least 93% whenever raters differ little or not at all, and is as narrow as
+    any that does, within 1%. If raters are few and differ widely in a rare event, all methods fall
+    short of their level. This one falls to 79% in the worst design: five raters do not show how far
+    raters can differ.
 
     One rater gives no information on differences between raters, and one item none on differences
     between items. The limits then use items or raters alone, and `ci_method` records this. If all
-    ratings are equal, the limits are those of `bounded_mean_interval` for as many items (Wilson's
-    for 0 and for 1).
+    ratings are equal, the limits are the room alone (Wilson's for 0 and for 1).
 
     References
     ----------
@@ -199,11 +201,16 @@ def crossed_interval(
     p = _mean(x)
     alike = _alike(x, crossing)
     if alike:
-        found = bounded_mean_interval(np.full(alike[0], p), alpha=alpha)
-        return Estimate.single(p, *found.ci, 1 - alpha, f"wilson {alike[1]}", n)
-    spread = crossed_variance((x - p) / n, crossing)
-    low, high = wilson_limits(p, spread.variance, float(scipy.stats.t.isf(alpha / 2, spread.df)))
-    return Estimate.single(p, low, high, 1 - alpha, _named(spread.clusters, "wilson t"), n)
+        limits, method = (p, p), f"wilson {alike}"
+    else:
+        spread = crossed_variance((x - p) / n, crossing)
+        t = float(scipy.stats.t.isf(alpha / 2, spread.df))
+        limits = wilson_limits(p, spread.variance, t)
+        method = _named(spread.clusters, "wilson t")
+    wide = with_room(p, *limits, units=_units(crossing, alike), ends=(0.0, 1.0), alpha=alpha)
+    low, high = map(float, wide)
+    method += ROOM * (not alike and (low, high) != limits)
+    return Estimate.single(p, low, high, 1 - alpha, method, n)
 
 
 def crossed_test(
@@ -237,9 +244,10 @@ def crossed_test(
 
         t = (p̂ − p₀) / √(V p₀ (1 − p₀) / (p̂ (1 − p̂)))
 
-    with the same degrees of freedom. If all ratings have one value v, z² is the number of items I
-    times v / p₀ − 1, or times (1 − v) / (1 − p₀) − 1 if v is below p₀. For v = 1 and 0 that is the
-    score test of a rate. If v equals p₀, p is 1.
+    with the same degrees of freedom. The test for rare items has z² = I (p̂ / p₀ − 1), or
+    I ((1 − p̂) / (1 − p₀) − 1) if p̂ is below p₀, with I = 1 / Σ w² items; for p̂ of 0 and 1 it is
+    the score test of a rate. The result is that of the test with the larger p. If all ratings are
+    equal, it is the second; if they equal p₀, p is 1.
 
     References
     ----------
@@ -259,14 +267,17 @@ def crossed_test(
         return TestResult(nan, nan, "none (no ratings)", df=nan)
     p = _mean(x)
     alike = _alike(x, crossing)
+    beyond = (p / null if p > null else (1 - p) / (1 - null)) - 1
+    # Rounding can leave a result slightly below 0 if the mean equals `null`.
+    z = np.sqrt(_units(crossing, alike) * beyond) if beyond > 0 else 0.0
+    method = alike or "over items (with room for rare differences)"
+    of_rare = _tested(float(np.sign(p - null) * z), float("inf"), f"score {method}")
     if alike:
-        beyond = p / null if p > null else (1 - p) / (1 - null)
-        # Rounding can leave a result slightly below 1 if the value equals `null`.
-        z = float(np.sign(p - null) * np.sqrt(alike[0] * max(beyond - 1, 0.0)))
-        return _tested(z, float("inf"), f"score {alike[1]}")
+        return of_rare
     spread = crossed_variance((x - p) / len(x), crossing)
     t = (p - null) / np.sqrt(spread.variance * null * (1 - null) / (p * (1 - p)))
-    return _tested(float(t), spread.df, _named(spread.clusters, "score t"))
+    found = _tested(float(t), spread.df, _named(spread.clusters, "score t"))
+    return max(found, of_rare, key=lambda test: float(test.p_value))
 
 
 def _checked(
@@ -283,15 +294,21 @@ def _mean(x: FloatArray) -> float:
     return float(np.clip(x.mean(), x.min(), x.max()))
 
 
-def _alike(x: FloatArray, crossing: Crossing) -> tuple[int, str] | None:
-    """Return how many observations the ratings amount to, and why; None if the ratings vary."""
+def _alike(x: FloatArray, crossing: Crossing) -> str:
+    """Return why the ratings have no variance; empty if they have one."""
     if np.ptp(x) <= _ROUNDING:
         alone = "; one rater" if crossing.n_raters == 1 else ""
-        return crossing.n_items, f"over items (all ratings are equal{alone})"
-    if crossing.n_items == 1 and crossing.n_raters == 1:
-        # Repeated ratings of one item by one rater count as one observation.
-        return 1, "(one item, one rater)"
-    return None
+        return f"over items (all ratings are equal{alone})"
+    # Repeated ratings of one item by one rater count as one observation.
+    single = crossing.n_items == 1 and crossing.n_raters == 1
+    return "(one item, one rater)" if single else ""
+
+
+def _units(crossing: Crossing, alike: str) -> float:
+    """Return the number of items, if all had as many ratings; ∞ if raters alone are compared."""
+    if crossing.n_items == 1 and not alike:
+        return float("inf")
+    return effective_number(np.bincount(crossing.items))
 
 
 def _named(method: str, by: str) -> str:

@@ -18,6 +18,8 @@ from fairstats.inference._checks import (
 DISPARITY = "disparity"
 EQUIVALENT = "equivalent"
 INCONCLUSIVE = "inconclusive"
+#: What makes an interval wider than its method alone does, except for pairs of single answers.
+ROOM = " with room for rare differences"
 
 
 def verdict(

@@ -32,11 +32,9 @@ from fairstats.counts.patterns import (
 from fairstats.counts.unit_sums import UnitSums, unit_sums
 from fairstats.inference.clustered_answers import design_effect, few_clusters_effect
 from fairstats.inference.unit_means import effective_number
-from fairstats.inference.verdict import rare_share, widened, with_room
+from fairstats.inference.verdict import ROOM, rare_share, widened, with_room
 
 Range = tuple[FloatArray, FloatArray]
-#: What makes an interval wider than its method alone does, except for pairs of single answers.
-ROOM = " with room for rare differences"
 #: Rows of a grid that are multiplied at once.
 _BLOCK = 100_000
 #: Kinds of answers, see `fairstats.benchmarks.kinds`.

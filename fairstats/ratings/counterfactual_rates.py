@@ -17,6 +17,7 @@ from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.item_bootstrap import bounded_mean_interval
+from fairstats.inference.verdict import ROOM
 from fairstats.ratings.pooling import (
     CROSSED_COLUMNS,
     FIGURE_COLUMNS,
@@ -330,7 +331,9 @@ def _clustered_limits(
     # Two-way clusters with identical dimensions are one-way clusters.
     found = crossed_interval(values, clusters, clusters, alpha=alpha)
     name = {0: "none (no pair)", 1: "wilson (all pairs are linked by shared items)"}
-    method = name.get(len(np.unique(clusters)), "clusters of pairs that share items, wilson t")
+    room = ROOM * str(found.method).endswith(ROOM)
+    several = f"clusters of pairs that share items, wilson t{room}"
+    method = name.get(len(np.unique(clusters)), several)
     if len(values) and np.ptp(values) == 0:
         method = "wilson over clusters (all pairs are the same)"
     return {

@@ -79,9 +79,8 @@ def preference_rates(
     -----
     ``ci_low`` and ``ci_high`` treat ratings as independent, as the study does: exact BCa intervals
     of counts. They are too narrow if raters and items have several ratings. ``crossed_low`` and
-    ``crossed_high`` allow for both (`crossed_interval`). If only 4 to 10 of 50 to 200 ratings
-    prefer a model, all the same one, those of the difference cover in 87 to 90% in some designs.
-    With one task, they and `crossed_p_value` are for this task.
+    ``crossed_high`` allow for both (`crossed_interval`). With one task, they and `crossed_p_value`
+    are for this task.
 
     Both differences have two tests. ``crossed_p_value`` is for further items and further raters, by
     `fairstats.inference.crossed_means.crossed_test`. It is below alpha exactly if 0 is outside the

@@ -30,6 +30,7 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("corrected", (40, 10, 0.04), "bare"),
         ("grades", (60, 1.5), "interval"),
         ("reported", (30, 0.05), "coverage"),
+        ("preferred", (100, 4, 10), "coverage"),
         ("unequal", (30, 4, 0.5, 4.5), "accuracy"),
         ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
         ("planned", (400, 1, 0.2, 0.06), "equivalent"),
@@ -54,6 +55,11 @@ def test_shares_cover_if_few_items_are_wrong_in_all_answers():
     rows = pd.DataFrame(SMALL["wrong"])
     assert rows[["accuracy", "cohens_h", "cfr", "only_a"]].min().min() >= 0.925
     assert rows["bare"].min() < 0.6
+
+
+def test_crossed_limits_cover_if_raters_agree_on_few_items():
+    assert pd.DataFrame(SMALL["reported"])["coverage"].min() >= 0.95
+    assert pd.DataFrame(SMALL["preferred"])["coverage"].min() >= 0.93
 
 
 def test_changes_cover_if_few_items_change_in_all_samples():

@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, level, listed, number_word, p_value, points
 from fairstats.estimates.specifications import SMALLEST
-from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
-from fairstats.metrics.metric import ROOM
+from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE, ROOM
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.charts.marks import Axis, dot, interval, tick
 from fairstats.report.charts.rows import Cell, Chart, Row
