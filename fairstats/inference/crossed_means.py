@@ -172,8 +172,8 @@ def crossed_interval(
 
     ``benchmarks/crossed_coverage.py`` compares several methods for nearly equal loads. This
     interval covers at least 93% whenever raters differ little or not at all, and is as narrow as
-    any that does, within 1%. If raters are few and differ widely in a rare event, all methods fall
-    short of their level. This one falls to 79% in the worst design: five raters do not show how far
+    any that does, within 2%. If raters are few and differ widely in a rare event, all methods fall
+    short of their level. This one falls to 80% in the worst design: five raters do not show how far
     raters can differ.
 
     One rater gives no information on differences between raters, and one item none on differences

@@ -77,7 +77,7 @@ def counterfactual_rates(
     Raises
     ------
     InputError
-        If a rubric is unknown, or a dataset or group of raters is called ``pooled``.
+        As `fairstats.ratings.table.check_ratings`.
 
     Notes
     -----
@@ -228,8 +228,8 @@ def paired_bias_rates(
     Raises
     ------
     InputError
-        If `pairs` lacks a column, an item is paired with itself, a rubric is unknown, or a dataset
-        or group of raters is called ``pooled``.
+        If `pairs` lacks a column, or an item is paired with itself; also as
+        `fairstats.ratings.table.check_ratings`.
     ValueError
         For an unknown aggregation.
 

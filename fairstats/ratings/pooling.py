@@ -17,7 +17,8 @@ import scipy
 
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.inference.crossed_means import crossed_interval
-from fairstats.ratings.rubrics import Compares, Question, Rubric, Rubrics, load_rubrics
+from fairstats.ratings.rubrics import Compares, Question, Rubric, Rubrics
+from fairstats.ratings.table import checked_ratings
 
 #: Columns that identify a unit of the statistics of ratings.
 UNIT_COLUMNS = ("benchmark", "dataset", "rubric", "model", "rater_kind", "rater_group", "dimension")
@@ -154,9 +155,9 @@ def ratings_comparing(
     rubrics: Rubrics = (),
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
     """Return the ratings by rubrics with this kind of comparison, and the rubrics by name."""
-    known = load_rubrics(ratings["rubric"].unique(), rubrics)
+    checked, known = checked_ratings(ratings, rubrics)
     own = {name: rubric for name, rubric in known.items() if rubric.compares == compares}
-    return ratings[ratings["rubric"].isin(list(own))], own
+    return checked[checked["rubric"].isin(list(own))], own
 
 
 def with_pooled(

@@ -73,7 +73,7 @@ def preference_rates(
     Raises
     ------
     InputError
-        If a rubric is unknown, or a dataset or group of raters is called ``pooled``.
+        As `fairstats.ratings.table.check_ratings`.
 
     Notes
     -----

@@ -14,6 +14,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.logistic import clustered_fit, separating_direction, standardised
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
+from fairstats.ratings.table import checked_ratings
 
 #: Columns of the table from `rater_regression`, in order.
 RATER_REGRESSION_COLUMNS = (
@@ -84,7 +85,7 @@ def rater_regression(
     InputError
         If `raters` has no rater_id or has one twice, lacks a rater or a covariate, or a number is
         empty; if a reference level does not occur, the rubric has no such dimension, or no
-        covariate is named.
+        covariate is named. Also as `fairstats.ratings.table.check_ratings`.
 
     Notes
     -----
@@ -146,10 +147,11 @@ def rater_regression(
     if dimension not in known.dimensions:
         remedy = f"use one of {', '.join(known.dimensions)}"
         raise wrong("dimension", f"is not asked by {rubric}", remedy, value=dimension)
-    frame = ratings[
-        (ratings["rubric"] == rubric)
-        & (ratings["dimension"] == dimension)
-        & (ratings["rater_kind"] == rater_kind)
+    frame, _ = checked_ratings(ratings, rubrics)
+    frame = frame[
+        (frame["rubric"] == rubric)
+        & (frame["dimension"] == dimension)
+        & (frame["rater_kind"] == rater_kind)
     ]
     frame = _with_covariates(frame, raters, names)
     reported = frame["value"].isin(known.question(dimension).reported).astype("float64")

@@ -19,6 +19,8 @@ from fairstats.ratings.counterfactual_rates import (
     counterfactual_rates,
     paired_bias_rates,
 )
+from fairstats.ratings.preferences import preference_rates
+from fairstats.ratings.rates import bias_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
@@ -110,7 +112,21 @@ def test_without_judgements_there_are_no_rates():
     found = cells(counterfactual_rates(check_ratings(judgements(["---"]))))
     assert found["estimate"].isna().all()
     assert found["n_ratings"].sum() == 0
-    assert counterfactual_rates(check_ratings(judgements(["nnn"])).iloc[:0]).empty
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        bias_rates,
+        counterfactual_rates,
+        preference_rates,
+        lambda raw: paired_bias_rates(raw, item_pairs("ab")),
+    ],
+)
+def test_a_table_that_is_not_of_ratings_is_refused(figures):
+    for raw in (judgements(["nnn"]).drop(columns="rater_group"), judgements(["nnn"]).iloc[:0]):
+        with pytest.raises(InputError, match=r"required column is missing|has no rows"):
+            figures(raw)
 
 
 def test_rubric_without_questions_on_differences():
