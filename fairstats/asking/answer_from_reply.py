@@ -24,6 +24,7 @@ from fairstats.asking.reply_patterns import (
     CLAUSE_START,
     COMBINED,
     COMPARISON,
+    CONCLUDING,
     CONDITION,
     CUT_OFF,
     EXPLANATION,
@@ -185,7 +186,7 @@ class Reader:
 
     def final_statements(self) -> set[str]:
         """Return the letters of statements in the form that prompts ask for."""
-        found = self._statements(FINAL, final=True)
+        found = self._statements(FINAL, final=True) | self._statements(CONCLUDING, final=True)
         return found | self._statements(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
 
     def sentences(self) -> set[str]:
@@ -378,6 +379,11 @@ class Reader:
         end = joined[-1].end() if joined else end
         if not self._stands(letter, end):
             return set()
+        # "A: B" may be "Answer: B"; "A (5%), B (85%)" gives probabilities.
+        line = self.text[end : end + _REACH].partition("\n")[0]
+        if other := self.patterns.alone.fullmatch(line):
+            found.add(other["letter"])
+        found |= {likely["letter"] for likely in self.patterns.likely.finditer(line)}
         # A letter before another option's text contradicts itself.
         separator = SEPARATOR.match(self.text, end)
         beside = self._option_at(separator.end() if separator else end)

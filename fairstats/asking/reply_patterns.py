@@ -13,10 +13,11 @@ from typing import NamedTuple
 CUT_OFF = re.compile(r"(?i)\banswer ?(?:is|would be|:) ?:?$")
 SENTENCE_END = re.compile(r"(?<=[.!?]) |\n")
 
-# A sentence that retracts an earlier statement.
+# A sentence, or an aside, that retracts an earlier statement.
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?
-    (?:wait|hmm|actually|on\ second\ thou?ght|correction|scratch\ that|sorry|no)[,.:!]"""
+    (?:wait|hmm|actually|on\ second\ thou?ght|correction|scratch\ that|sorry|no)[,.:!]
+    | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected|updated|amended|adjusted)\b"""
 )
 
 #: The beginning of an explanation after an answer.
@@ -69,6 +70,24 @@ SENTENCE = re.compile(
       (?:choose|pick|select|say|go\ (?:with|for)|going\ with|opt\ for)[ ]
     | \b(?:therefore|thus|hence|so)[,:]\ (?=[(\["']{{0,2}}[A-Z][)\]"']{{0,2}}[.!]?(?:\n|$))""",
 )
+
+# The label of a last, a revised or a total value: "Revised:", "On reflection:", "Overall score:".
+# It is a final statement, as an earlier "Score: 7" may be that of a part.
+CONCLUDING = re.compile(
+    r"""(?xi) (?: ^[->•+=# ]{0,5} (?:[0-9]{1,2}[.)]\ )? | (?<=[.!?;]\ ) ) (?:(?:my|the|so|thus|now|and|but)\ ){0,2}
+    (?: final(?:ly)? | revis(?:ed|ion) | corrected | correction | updated? | adjust(?:ed|ment)
+      | amend(?:ed|ment) | modified | reconsidered | changed | overall | total | composite
+      | combined | weighted | aggregate | average | mean | actual(?:ly)? | definitive | conclusive
+      | (?:on|after|upon|in)\ (?:further\ |closer\ |second\ |self-?)?
+        (?:reflection|review|reconsideration|consideration|thought|critique|summary|conclusion)
+      | bottom\ line | conclusion | verdict )
+    (?:\ (?:esi|triage|acuity|urgency|answer|choice|option|letter|decision|recommendation|verdict
+      |judge?ment|level|score|rating|grade|fit|match|value|result|assessment|suitability)){0,3}
+    ["')]{0,2} \ ?(?:[:=]|[-=]>)\s?""",
+    re.MULTILINE,
+)
+#: The probability that a reply gives to a value: "A (5%), B (85%)".
+PROBABILITY = re.compile(r" ?[(:=-]{0,2} ?[0-9]{1,3}(?:\.[0-9]{1,3})? ?%\)?")
 
 # The word for answer, and words that may come between it and the letter, in other languages.
 # Languages written without spaces have no word boundaries.
@@ -134,6 +153,8 @@ class LetterPatterns(NamedTuple):
     label: re.Pattern[str]
     line: re.Pattern[str]
     inline: re.Pattern[str]
+    likely: re.Pattern[str]
+    alone: re.Pattern[str]
     further: re.Pattern[str]
     aside: re.Pattern[str]
     stated_aside: re.Pattern[str]
@@ -160,8 +181,15 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
     return LetterPatterns(
         label=re.compile(rf"{word}[\[({{<'\"]{{0,3}}{letter}"),
         line=re.compile(rf"^[->•+= ]{{0,5}}{word}[\[({{<'\"]{{0,3}}{letter}", re.MULTILINE),
-        # "A: no. B: no. C: yes": statements on options one after the other in a line.
-        inline=re.compile(rf"(?<=[.;,!?] )[(]?{letter}(?=[:).])"),
+        # "A: no. B: no. C: yes", "(A) no (B) yes": statements on options in one line.
+        inline=re.compile(
+            rf"(?:(?<=[.;,!?] )\(?|\((?=(?:{any_of})\)[: ]{{1,2}}(?i:yes|no|true|false)\b))"
+            rf"{letter}(?=[:).])"
+        ),
+        # "A (5%), B (85%)"
+        likely=re.compile(rf"(?<!\w){letter}\)?(?={PROBABILITY.pattern})"),
+        # What follows the first letter of "A: B".
+        alone=re.compile(rf"[:=] ?\(?{letter}\)?[.!]? ?"),
         # "A or B", "A, B and C", "A/B": further letters of one statement.
         further=re.compile(rf"['\")]{{0,2}} ?\(?{joined} ?(?:and |or )?\(?{letter}"),
         aside=re.compile(rf" \((?i:option )?{letter}\)"),

@@ -33,6 +33,7 @@ from fairstats.asking.reply_patterns import (
     BEFORE_NAME,
     BULLET,
     CLAUSE_START,
+    CONCLUDING,
     CONDITIONAL,
     CUT_OFF,
     DOUBT,
@@ -48,6 +49,7 @@ from fairstats.asking.reply_patterns import (
     NUMBERS_IN_WORDS,
     OPENING,
     OTHER_FIELDS,
+    PROBABILITY,
     RANGE,
     REFUSAL_TO_RATE,
     RETRACTION,
@@ -258,7 +260,7 @@ class _Reader:
 
     def final_statements(self) -> Found:
         """Return the values of statements in the form that prompts ask for."""
-        found = self._after(FINAL, final=True)
+        found = self._after(FINAL, final=True) | self._after(CONCLUDING, final=True)
         return found | self._after(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
 
     def named_fields(self) -> Found:
@@ -320,6 +322,9 @@ class _Reader:
             if not self._begins(match) or hedged(self.text, start, end, doubts):
                 continue
             values, after = self._stated(end, final=final)
+            # "Overall: no acute distress" is about something else.
+            if cue is CONCLUDING and values == {None} and not self._ends_line(after):
+                continue
             if not final and values:
                 near = CLAUSE_START.split(self.text[max(0, start - 30) : start])[-1]
                 if DOUBT.search(near + self.text[start:end]):
@@ -370,8 +375,20 @@ class _Reader:
                 return set()  # "54-year-old", "no one"
             if not own and CONDITIONAL.search(rest):
                 values = {None}
+            # "Discharge: unsafe. Observe: yes."
+            if self.text.startswith(":", after):
+                values = values | self._labels(after, end)
         self.last = max(self.last, after)
         return values
+
+    def _labels(self, start: int, end: int) -> Found:
+        """Return the options in a part of a line that a colon follows."""
+        labels = re.finditer(r"(?<![\w-])(\w[\w -]{0,60}):", self.text[start:end])
+        return {option for label in labels for option in self._meant(label[1])}
+
+    def _ends_line(self, position: int) -> bool:
+        end = self.text.find("\n", position)
+        return ENDING.match(self.text, position, end if end >= 0 else len(self.text)) is not None
 
     def _stated(self, position: int, *, final: bool) -> tuple[Found, int]:
         """Return the values at a position, and where the first of them ends."""
@@ -381,7 +398,8 @@ class _Reader:
             return set(), position
         value, end = first
         found = {value}
-        further = FURTHER.match(self.text, end)
+        likely = PROBABILITY.match(self.text, end)
+        further = FURTHER.match(self.text, likely.end() if likely else end)
         other = self._one(further.end(), words=False) if further else None
         # "3, 4" and "no (maybe)" are two values; "3, 2 resources" and "3. 2 resources" are not.
         if further and other and other[0] is not None:
