@@ -97,8 +97,9 @@ def power_means(
     error = sigma * np.sqrt((1 + (size - 1) * rho) / np.maximum(items, 1))
     if delta is None:
         critical, shift = scipy.special.stdtrit(freedom, 1 - alpha / 2), theta / error
-        found = scipy.stats.nct.sf(critical, freedom, shift)
-        found = found + scipy.stats.nct.cdf(-critical, freedom, shift)
+        # Not nct.cdf(-critical, …, shift): it is NaN for a small probability (scipy 1.17).
+        tails = (scipy.stats.nct.sf(critical, freedom, one) for one in (shift, -shift))
+        found = sum(tails, start=np.zeros_like(error))
     else:
         z = float(scipy.special.ndtri(1 - alpha))
         share = np.where(width > 0, z**2 / (z**2 + units), 0.0)

@@ -44,6 +44,21 @@ def test_power_of_a_paired_t_test():
     assert float(power_means(20, 0.5, 1)) == pytest.approx(0.5645, abs=5e-5)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "needed"), [(0.2, 199), (0.5, 34), (0.6, 24), (0.8, 15), (1, 10), (1.5, 6), (2, 5)]
+)
+def test_large_differences_need_few_items(ratio, needed):
+    """The mean of normal tails over the estimated standard deviation is 80% or more."""
+    assert samplesize_means(ratio, 1) == samplesize_means(-ratio, 1) == needed
+    n = np.arange(2, 1000)
+    root, critical = np.sqrt(n), scipy.stats.t.isf(0.025, n - 1)
+    share = (np.arange(5000) + 0.5)[:, None] / 5000
+    spread = np.sqrt(scipy.stats.chi2.ppf(share, n - 1) / (n - 1)) * critical
+    tails = scipy.stats.norm.sf(spread - ratio * root) + scipy.stats.norm.sf(spread + ratio * root)
+    np.testing.assert_allclose(power_means(n, ratio, 1), tails.mean(axis=0), atol=1e-4)
+    assert n[np.argmax(tails.mean(axis=0) >= 0.8)] == needed
+
+
 def test_equivalence_on_a_scale_leaves_room_for_rare_large_differences():
     n = np.array([20, 51, 52, 60, 400])
     found = power_means(n, 0, 0.1, margin=0.2, scale=4)
