@@ -68,6 +68,12 @@ covariate of clusters has no effect.
 90% interval alone (``interval``). Scores from 0 to 100 differ by 60 with probability ``rare``, and
 by ±1 with probability ``small``. ``coverage`` is that of the 95% interval.
 
+``disagreeing``: the coverage of the limits of ``weighted_kappa`` for levels from 1 to 5. A share
+``small`` of the items differs by 1, and a share ``rare`` by 3.
+
+``positive``: the coverage of the limits of raters' agreement on reports. Raters report with
+probability 0.9 if an item is one of a share, and with 0.02 if not.
+
 ``clusters``: the coverage of the 95% limits of a mean over clusters of unequal sizes, the means of
 which have the distribution Beta(2, ½).
 
@@ -90,7 +96,7 @@ from fairstats._lib.result_objects import Estimate
 from fairstats.comparisons.model_differences import accuracy, cfr, model_difference
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
-from fairstats.inference.agreement import Agreement, Level, coefficients_of
+from fairstats.inference.agreement import Agreement, Level, agreement, coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect
 from fairstats.inference.crossed_means import crossed_interval
@@ -105,6 +111,7 @@ from fairstats.inference.unit_means import (
     unit_means,
 )
 from fairstats.inference.verdict import widened, with_room
+from fairstats.inference.weighted_kappa import weighted_kappa
 from fairstats.metrics.accuracy import estimate_proportion
 from fairstats.metrics.beyond_control import compare_changes
 from fairstats.metrics.mean_difference import mean_differences
@@ -182,6 +189,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "planned": [planned(*design, n) for design in PLANNED],
         "rare": [
             rare(*design, n) for design in product((50, 100, 200, 800), (0.01, 0.02), (0.2, 0.5))
+        ],
+        "disagreeing": [
+            disagreeing(*design, n)
+            for design in product((60, 100, 200, 400), (0.005, 0.01, 0.02), (0.05, 0.2))
+        ],
+        "positive": [
+            positive(*design, min(n, 400)) for design in product((30, 60, 150), (3, 5), (0.1, 0.3))
         ],
         "clusters": [clusters(number, n) for number in (10, 20, 40, 100)],
         "alpha": [
@@ -639,6 +653,40 @@ def rare(items: int, rare: float, small: float, simulations: int) -> dict[str, f
         "interval": alone,
         "coverage": coverage,
     }
+
+
+def disagreeing(items: int, rare: float, small: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of kappa if levels differ by 1 often, and by 3 rarely."""
+    rng = np.random.default_rng([55, items, round(1000 * rare), round(1000 * small)])
+    a, b = (index.ravel() + 1 for index in np.indices((5, 5)))
+    far = np.abs(a - b)
+    # Levels of group a are equally likely. From level 3, the furthest differ by 2.
+    near = (far == 1) * small / np.where(a % 4 == 1, 1, 2)
+    furthest = np.where(a == 3, (far == 2) / 2, far == 3)
+    cells = ((1 - rare) * np.where(far == 0, 1 - small, near) + rare * furthest) / 5
+    whole = np.rint(cells * 1e9).astype(np.int64)
+    truth = float(weighted_kappa(a, b, counts=whole, limits=(1, 5)).estimate)
+    covered = 0
+    for counts in rng.multinomial(items, cells, simulations):
+        found = weighted_kappa(a, b, counts=counts, limits=(1, 5))
+        covered += bool(found.ci_low <= truth <= found.ci_high)
+    row = {"items": items, "rare": rare, "small": small}
+    return row | {"coverage": round(covered / simulations, 3)}
+
+
+def positive(items: int, raters: int, share: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of positive agreement, where there are any."""
+    rng = np.random.default_rng([56, items, raters, round(1000 * share)])
+    both, one = (share * 0.9**power + (1 - share) * 0.02**power for power in (2, 1))
+    covered = []
+    for _ in range(simulations):
+        chance = np.where(rng.random(items) < share, 0.9, 0.02)[:, None]
+        ratings = (rng.random((items, raters)) < chance).astype(int)
+        found = agreement(ratings, "positive", positive=[1])
+        if not np.isnan(found.ci_low):
+            covered.append(bool(found.ci_low <= both / one <= found.ci_high))
+    row = {"items": items, "raters": raters, "share": share, "with_limits": len(covered)}
+    return row | {"coverage": round(float(np.mean(covered)), 3)}
 
 
 def clusters(number: int, simulations: int) -> dict[str, float]:

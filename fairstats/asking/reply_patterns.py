@@ -74,7 +74,8 @@ SENTENCE = re.compile(
 # The label of a last, a revised or a total value: "Revised:", "On reflection:", "Overall score:".
 # It is a final statement, as an earlier "Score: 7" may be that of a part.
 CONCLUDING = re.compile(
-    r"""(?xi) (?: ^[->•+=# ]{0,5} (?:[0-9]{1,2}[.)]\ )? | (?<=[.!?;]\ ) ) (?:(?:my|the|so|thus|now|and|but)\ ){0,2}
+    r"""(?xi) (?: ^[->•+=# ]{0,5} (?:[0-9]{1,2}[.)]\ )? | (?<=[.!?;]\ ) )
+    (?:(?:my|the|so|thus|now|and|but)\ ){0,2}
     (?: final(?:ly)? | revis(?:ed|ion) | corrected | correction | updated? | adjust(?:ed|ment)
       | amend(?:ed|ment) | modified | reconsidered | changed | overall | total | composite
       | combined | weighted | aggregate | average | mean | actual(?:ly)? | definitive | conclusive

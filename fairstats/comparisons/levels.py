@@ -22,6 +22,8 @@ from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.unit_means import unit_mean, unit_mean_difference
+from fairstats.inference.verdict import ROOM, widened, with_room
+from fairstats.metrics.metric import roomy
 
 #: Columns of the table of pairs of `compare_levels`, in order.
 LEVEL_PAIR_COLUMNS = (
@@ -134,6 +136,9 @@ def compare_levels(
     `unit_mean_difference` if the limits are known, or Student's t (see `mean_difference` for items
     that all have one difference). Means have Wilson's interval, the exact bootstrap of
     `bounded_mean_interval` if the limits are known, or Student's t; with clusters, `unit_mean`.
+    Limits of means of several scores from 0 to 1 have room for rare items
+    (`fairstats.inference.verdict.with_room`), unless items have clusters. Those that exclude 0 stay
+    there.
 
     A missing score leaves its item out of the pair. If an answer can be missing because it was
     refused, this may flatter a level. Read ``lowest`` and ``highest``, or score such answers.
@@ -220,15 +225,22 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
         found = unit_mean_difference(
             by_unit["a"], sizes, by_unit["b"], sizes, limits=scored.limits, alpha=alpha
         )
+    low, high, method = float(found.ci_low), float(found.ci_high), found.method
+    if scored.has_room:
+        room = with_room(d.mean(), low, high, units=len(d), ends=(-1.0, 1.0), alpha=alpha)
+        # Limits that exclude 0, as the test does, stay there.
+        wide = widened(low, high, *room, tested=0.0)
+        method += ROOM * ((low, high) != tuple(map(float, wide)))
+        low, high = map(float, wide)
     tested = flip_test(by_unit["difference"])
     return row | {
         "estimate": float(d.mean()) if len(d) else np.nan,
-        "ci_low": float(found.ci_low),
-        "ci_high": float(found.ci_high),
+        "ci_low": low,
+        "ci_high": high,
         "p_value": float(tested.p_value),
         "n10": None,
         "n01": None,
-        "method": found.method,
+        "method": method,
         "test": f"sign flip {tested.method}",
     }
 
@@ -256,6 +268,8 @@ def _mean(values: pd.Series, scored: ScoredItems, alpha: float) -> Estimate | Me
     least, most = scored.limits
     span = most - least
     found = bounded_mean_interval(np.clip((values - least) / span, 0, 1), alpha=alpha)
+    if scored.has_room:
+        found = roomy(found, len(values), (0.0, 1.0), alpha)
     low, high = (least + span * limit for limit in found.ci)
     return replace(found, ci_low=low, ci_high=high)
 
@@ -411,6 +425,11 @@ class ScoredItems:
     is_binary: bool
     rows: pd.DataFrame
     clusters: pd.Series | None = None
+
+    @property
+    def has_room(self) -> bool:
+        """Return whether limits have room for rare items, as those of shares of several scores."""
+        return self.limits == (0.0, 1.0) and not self.is_binary and self.clusters is None
 
     def items(self) -> pd.DataFrame:
         """Return the mean score of each item at each level."""

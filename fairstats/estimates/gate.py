@@ -43,6 +43,7 @@ from fairstats.metrics.accuracy_ratio import ratio_of
 from fairstats.metrics.metric import GroupsMetric, NumberMetric, Numbers, PairMetric, Pairs
 from fairstats.metrics.missing_difference import MISSING_DIFFERENCE
 from fairstats.metrics.registry import METRICS
+from fairstats.metrics.standardized import STANDARDIZED_DIFFERENCE, standard_spans
 
 PASS, FAIL, CANNOT_TELL = "pass", "fail", "cannot tell"
 #: Columns of the table from `gate`, in order.
@@ -468,20 +469,26 @@ def _published(
     check: Check, judged: Judgements, opened: OpenAnswers, counting: CountingPolicy
 ) -> dict[_Key, dict[str, float]]:
     """Return `FIGURES` from the estimates; with missing answers, the outermost limits are NaN."""
-    outcomes = judged.parts[0].outcomes
+    part = judged.parts[0]
+    outcomes = part.outcomes
     table = estimates_of(opened, judge([outcomes], counting, 2 * judged.alpha))
     table = table[(table["metric"] == check.metric) & table["ci_low"].notna()]
     if table.empty:
         raise InputError([_no_figure(check)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     metric = METRICS[check.metric]
-    units, ends = judged.parts[0].units, metric.ends
+    units = part.units
+    ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = metric.ends
     lacking = {
         name: _lacks_answers(outcomes, metric, name)
         for name in table["attribute"].unique()
         if isinstance(metric, GroupsMetric)
     }
-    keys, least, is_open = [], [], []
+    keys, least, is_open, widest = [], [], [], []
+    # The scale in standard deviations of the answers.
+    spans = None
+    if metric is STANDARDIZED_DIFFERENCE and isinstance(part, Numbers):
+        spans = standard_spans(part)
     for row in table.to_dict("records"):
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
         sides = (row["group_a"], row["group_b"])
@@ -491,13 +498,16 @@ def _published(
             here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
         keys.append((unit, row["attribute"], pair[0], pair[1]))
         least.append(units[here].min(initial=np.inf))
+        widest.append(0.0 if spans is None else spans[here].max(initial=0.0))
         is_open.append(
             lacking[row["attribute"]][unit] if lacking else judged.completions.is_open[here].any()
         )
     estimate, low, high = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64).T
+    if spans is not None:
+        ends = (-np.array(widest), np.array(widest))
     inner = with_room(estimate, low, high, units=least, ends=ends, alpha=2 * judged.alpha)
     outer = np.where(is_open, np.nan, inner[0]), np.where(is_open, np.nan, inner[1])
-    has_room = np.isfinite(least) & bool(ends)
+    has_room = np.isfinite(least) & (ends is not None)
     columns = _columns(check, estimate, (low, high), inner, outer)
     rows = pd.DataFrame(columns | {"has_room": has_room})
     return dict(zip(keys, rows.to_dict("records"), strict=True))

@@ -91,7 +91,7 @@ def with_room(
     high: npt.ArrayLike,
     *,
     units: npt.ArrayLike,
-    ends: tuple[float, float] | None,
+    ends: tuple[npt.ArrayLike, npt.ArrayLike] | None,
     alpha: float = 0.05,
 ) -> tuple[FloatArray, FloatArray]:
     r"""Widen limits for rare units that differ by the whole scale, and were not drawn.
@@ -108,7 +108,7 @@ def with_room(
         Means over units and their limits; NaN if unknown.
     units : array_like of float
         The number of independent units K; infinite if no room is needed.
-    ends : (float, float), optional
+    ends : (array_like of float, array_like of float), optional
         The lowest and highest value of a unit; None if there is none, and so no room.
     alpha : float
         1 − confidence level, in (0, 1).
@@ -138,9 +138,10 @@ def with_room(
     if ends is None:
         return low, high
     share = rare_share(units, alpha)
+    lowest, highest = (np.asarray(end, dtype=np.float64) for end in ends)
     return (
-        np.fmin(low, center - share * (center - ends[0])),
-        np.fmax(high, center + share * (ends[1] - center)),
+        np.fmin(low, center - share * (center - lowest)),
+        np.fmax(high, center + share * (highest - center)),
     )
 
 

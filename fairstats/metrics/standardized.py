@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairstats._lib.result_objects import Estimate
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference.standardized_difference import standardized_difference
 from fairstats.metrics.mean_difference import stacked
 from fairstats.metrics.metric import SCORES, NumberMetric, Numbers
@@ -28,6 +28,18 @@ def _differences(numbers: Numbers) -> Estimate:
         )
         found.append(replace(one, n=np.asarray(sums.n)))
     return stacked(found, numbers.alpha)
+
+
+def standard_spans(numbers: Numbers) -> FloatArray:
+    """Return the width of the scale of each pair in standard deviations within the groups."""
+    found = []
+    for one in numbers.sums:
+        a, b = (one.sum_a, one.square_a, one.n_a), (one.sum_b, one.square_b, one.n_b)
+        totals = [[float(part @ one.many) for part in own] for own in (a, b)]
+        squares = sum(square - total**2 / n for total, square, n in totals if n)
+        found.append(squares / max(sum(n for *_, n in totals) - 2, 1))
+    with np.errstate(divide="ignore"):
+        return numbers.outcomes.benchmark.span / np.sqrt(np.maximum(found, 0.0))
 
 
 STANDARDIZED_DIFFERENCE = NumberMetric(

@@ -10,6 +10,7 @@ import pytest
 import fairstats
 from fairstats._lib.problems import InputError
 from fairstats.comparisons.levels import LEVEL_COLUMNS, LEVEL_PAIR_COLUMNS, compare_levels
+from fairstats.inference.intervals import wilson
 
 FOLDER = Path(__file__).parents[1] / "evalstats"
 SCORES = pd.read_csv(FOLDER / "scores.csv")
@@ -127,6 +128,24 @@ def test_several_scores_of_an_item_count_as_one_item():
     assert found.pairs["n"].tolist() == [5]
     assert found.pairs["estimate"].tolist() == [0.4]
     assert found.pairs["test"].tolist() == ["sign flip midp"]
+
+
+def test_means_of_several_scores_leave_room_for_rare_items():
+    """Without room, limits covered in 66 to 89% if few items are wrong in all samples."""
+    rows = pd.concat([table({"a": [1] * 30, "b": [1] * 29 + [0]})] * 10)
+    rows.iloc[0, rows.columns.get_loc("correct")] = 0
+    found = compare_levels(rows, "prompt")
+    share = float(wilson(0, 30).ci_high)
+    pair, b = found.pairs.iloc[0], found.levels.set_index("level").loc["b"]
+    assert pair["ci_low"] <= pair["estimate"] - share * (1 + pair["estimate"]) + 1e-12
+    assert b["ci_low"] <= 29 / 30 * (1 - share) + 1e-12
+    wards = compare_levels(rows.assign(ward=rows["item_id"]), "prompt", cluster="ward")
+    assert not wards.levels["method"].str.contains("room").any()
+    # Limits that exclude 0 stay there: ten of 30 items are better in all samples.
+    clear = pd.concat([table({"a": [1] * 30, "b": [1] * 20 + [0] * 10})] * 3)
+    pair = compare_levels(clear, "prompt").pairs.iloc[0]
+    assert pair["p_value"] < 0.05
+    assert pair["ci_low"] > 0
 
 
 def test_matched_columns_compare_like_with_like():

@@ -159,6 +159,20 @@ def test_ratio_is_limited_in_both_directions(declare):
         assert table["estimate"].tolist() == pytest.approx([170 / 230])
 
 
+def test_limit_on_a_standardized_difference_leaves_room_for_rare_items(declare):
+    """Without room, it passed in 14 to 29% if 1 or 2% of scores differ by most of the scale."""
+    benchmark = replace(declare("score"), listed=tuple(f"item-{i}" for i in range(80)))
+    texts = ["45", "54", "33", "55"] * 20
+    answers = answers_to(benchmark, texts)
+    table = checked(benchmark, answers, Limits(largest={"standardized_difference": 0.2}))
+    assert table["has_room"].all()
+    assert table["result"].tolist() == ["cannot tell"]
+    scores = np.array([[int(sign) for sign in text] for text in texts], dtype=float)
+    deviation = np.sqrt(2 * 80 * scores.var(axis=0).mean() / 158)
+    share = float(wilson(0, 80, alpha=0.1).ci_high)
+    assert table["ci_high"].item() == pytest.approx(share * 9 / deviation)
+
+
 @pytest.mark.parametrize("changed", [0, 4, 8, 12])
 def test_limit_on_a_ratio_leaves_room_for_rare_clusters(changed, declare):
     benchmark = replace(

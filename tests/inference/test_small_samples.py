@@ -31,6 +31,8 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("grades", (60, 1.5), "interval"),
         ("reported", (30, 0.05), "coverage"),
         ("preferred", (100, 4, 10), "coverage"),
+        ("disagreeing", (100, 0.02, 0.2), "coverage"),
+        ("positive", (60, 3, 0.1), "coverage"),
         ("unequal", (30, 4, 0.5, 4.5), "accuracy"),
         ("controls", (60, 0.1, 2, (2, 3)), "rejected"),
         ("planned", (400, 1, 0.2, 0.06), "equivalent"),
@@ -104,6 +106,20 @@ def test_rare_large_differences_are_missed_by_intervals_and_not_by_verdicts():
     assert rows["interval"].max().round(2) == 0.61
     lowest = rows.groupby("items")["coverage"].min()
     assert lowest.round(2).to_dict() == {50: 0.39, 100: 0.61, 200: 0.86, 800: 0.93}
+
+
+def test_kappa_misses_rare_large_differences():
+    rows = pd.DataFrame(SMALL["disagreeing"])
+    lowest = rows.groupby("items")["coverage"].min()
+    assert lowest.round(2).to_dict() == {60: 0.82, 100: 0.85, 200: 0.83, 400: 0.86}
+    assert rows[(rows["items"] == 400) & (rows["rare"] > 0.005)]["coverage"].min() >= 0.92
+
+
+def test_agreement_on_few_reports():
+    rows = pd.DataFrame(SMALL["positive"])
+    assert rows.loc[rows["items"] >= 60, "coverage"].min() >= 0.92
+    few = rows[(rows["items"] == 30) & (rows["share"] == 0.1)]
+    assert few["coverage"].round(2).tolist() == [0.92, 0.87]
 
 
 def test_skewed_means_of_few_clusters():
