@@ -16,6 +16,7 @@ from fairstats._lib.safe_names import slug
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release, row_numbers
+from fairstats.screening.findings import flag_notes
 
 # A model on the Hugging Face Hub, or one of a service that writes names in the same way.
 _WITH_DEVELOPER = re.compile(r"[\w.-]+(/[\w.-]+)+")
@@ -47,6 +48,13 @@ class AnswerSet:
             if all(entry[column] == value for column, value in self.unit.items())
         )
         return sorted({name for name in known if name})
+
+    @cached_property
+    def questions(self) -> list[str]:
+        """Return the questions of screening, and why blocked answers were published."""
+        rows = self.release.screening
+        own = rows[(rows[list(self.unit)] == list(self.unit.values())).all(axis=1)]
+        return flag_notes(own, self.release.overruled)
 
     @cached_property
     def model_id(self) -> str:

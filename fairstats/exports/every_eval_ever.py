@@ -130,6 +130,7 @@ def _aggregate(one: AnswerSet, answers: pd.DataFrame) -> dict[str, Any]:
                 **{
                     f"{name}_sha256": manifest["content"][name] for name in ("answers", "estimates")
                 },
+                **({"screening": " ".join(one.questions)} if one.questions else {}),
             },
         },
         "eval_library": {"name": "fairstats", "version": str(manifest["fairstats"])},

@@ -113,9 +113,9 @@ def _date(release: Release, answers: pd.DataFrame) -> str:
 
 
 def _standing(one: AnswerSet) -> list[str]:
-    """State why the answers have no rank, or a caution: a model that always says A is never unfair.
+    """State why the answers have no rank, a caution, and the questions of screening.
 
-    The Hub shows its perfect figures next to those of others.
+    The Hub shows the perfect figures of a model that always says A next to those of others.
     """
     ranks = one.release.ranks
     own = ranks[(ranks[list(one.unit)] == list(one.unit.values())).all(axis=1)]
@@ -123,7 +123,7 @@ def _standing(one: AnswerSet) -> list[str]:
         f"{'no rank on the board' if pd.isna(rank) else 'on the board'}: {note}"
         for rank, note in own[["rank", "method_note"]].head(1).itertuples(index=False)
         if isinstance(note, str) and note
-    ]
+    ] + [f"screening: {question}" for question in one.questions]
 
 
 def _notes(one: AnswerSet, row: dict[Any, Any]) -> list[str]:

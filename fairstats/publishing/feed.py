@@ -21,8 +21,9 @@ from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.estimates.eligibility import ALONE
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import RELEASES, Release
-from fairstats.report.notes import flags_of, selected_runs
+from fairstats.report.notes import selected_runs
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
+from fairstats.screening.findings import flags_of
 
 #: The file name of the feed at the root of a site.
 FEED = "feed.xml"

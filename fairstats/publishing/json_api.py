@@ -22,11 +22,11 @@ from fairstats.metrics.registry import METRICS
 from fairstats.publishing.feed import badge
 from fairstats.release.contents import Board, Release
 from fairstats.report.notes import (
-    flag_notes,
     screening_of,
     selection_notes,
     submissions_of,
 )
+from fairstats.screening.findings import flag_notes
 
 #: The version of both documents. A minor version adds fields; a major one changes or removes them.
 SCHEMA_VERSION = "1.1"

@@ -28,7 +28,7 @@ from fairstats.counts.patterns import pooled_attributes
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
-from fairstats.report.notes import flags_of, screening_of
+from fairstats.report.notes import screening_of
 from fairstats.report.tables import texts_in
 from fairstats.report.words import (
     difference_name,
@@ -42,6 +42,7 @@ from fairstats.report.words import (
     unsigned,
     words_of,
 )
+from fairstats.screening.findings import flags_of
 
 # More differences than these are counted, not named.
 _MOST_CLAUSES = 2

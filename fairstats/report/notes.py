@@ -19,13 +19,12 @@ from fairstats._lib.formatting import (
     quoted,
     span,
 )
-from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.benchmarks.declaration import BASELINE, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
 from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable, rows_with, written_table
-from fairstats.screening.findings import ASKING, DECLARED
+from fairstats.screening.findings import flags_of
 
 _BOARD = ("benchmark", "benchmark_version", "strategy")
 
@@ -40,27 +39,6 @@ def submissions_of(release: Release, board: Board) -> pd.DataFrame:
     """Return who sent in a board's answers."""
     unit = (board.benchmark.name, board.version, board.strategy)
     return rows_with(release.submissions, _BOARD, unit)
-
-
-def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the checks with a flag that asks for something."""
-    return rows[rows["flag"].isin(ASKING)]
-
-
-def flag_notes(rows: pd.DataFrame, overruled: Mapping[Unit, str]) -> list[str]:
-    """Return a sentence for each flag, and why the publisher shows answers that were blocked.
-
-    Agreement with a declared relative is noted too, though it asks for nothing.
-    """
-    # Answers that are blocked only because of others are published if they are not without them.
-    notes = []
-    for row in rows[rows["flag"].isin([*ASKING, DECLARED])].to_dict("records"):
-        note = f"{quoted(row['model'])}: {row['note']}"
-        why = overruled.get(tuple(row[name] for name in UNIT_COLUMNS))
-        if row["flag"] == "block" and why is not None:
-            note += f" The publisher states: {_stated(why)}."
-        notes.append(note)
-    return notes
 
 
 def screening_summary(rows: pd.DataFrame) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy
 
+from fairstats._lib.formatting import quoted
 from fairstats._lib.result_objects import FloatArray
+from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
 from fairstats.inference.differences import mean_difference
 
 Flag = Literal["ok", "declared", "look", "block", "not_checked"]
@@ -172,3 +176,24 @@ def percent(share: float) -> str:
     ('95%', '99.9%')
     """
     return f"{share:.1%}" if 0.99 < share < 1 or 0 < share < 0.01 else f"{share:.0%}"
+
+
+def flags_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the checks with a flag that asks for something."""
+    return rows[rows["flag"].isin(ASKING)]
+
+
+def flag_notes(rows: pd.DataFrame, overruled: Mapping[Unit, str]) -> list[str]:
+    """Return a sentence for each flag, and why the publisher shows answers that were blocked.
+
+    Agreement with a declared relative is noted too, though it asks for nothing.
+    """
+    # Answers that are blocked only because of others are published if they are not without them.
+    notes = []
+    for row in rows[rows["flag"].isin([*ASKING, DECLARED])].to_dict("records"):
+        note = f"{quoted(row['model'])}: {row['note']}"
+        why = overruled.get(tuple(row[name] for name in UNIT_COLUMNS))
+        if row["flag"] == "block" and why is not None:
+            note += f" The publisher states: {quoted(why.rstrip('.'))}."
+        notes.append(note)
+    return notes

@@ -72,7 +72,7 @@ def _written(answers: pd.DataFrame, folder: Path) -> Release:
     (folder / DOWNLOADS).mkdir()
     release = Release(folder)
     write_inputs(of, release)
-    tables = {name: TABLES[name].make(of) for name in ("estimates", "ranks")}
+    tables = {name: TABLES[name].make(of) for name in ("estimates", "ranks", "screening")}
     for name, table in tables.items():
         write_table(table, folder / DOWNLOADS, name)
     copy_benchmarks(of.benchmarks, folder / "benchmarks")

@@ -11,9 +11,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import slug
 from fairstats.answers.files import write_answers
+from fairstats.exports.every_eval_ever import write_eee
+from fairstats.exports.export import Options
+from fairstats.exports.hugging_face import write_hf
 from fairstats.publishing.feed import badge
 from fairstats.publishing.inputs import blocked_sets
 from fairstats.publishing.json_api import leaderboard_document, model_document
@@ -24,7 +29,8 @@ from fairstats.release.manifest import reason_problem
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
-from fairstats.report.notes import flag_notes, flags_of, screening_of, screening_summary
+from fairstats.report.notes import screening_of, screening_summary
+from fairstats.screening.findings import flag_notes, flags_of
 from fairstats.screening.screen import SCREENING_COLUMNS, screen
 from tests.publishing.edited_releases import change_manifest
 from tests.screening.frauds import copied
@@ -102,6 +108,36 @@ def test_publisher_overrules_with_a_reason_and_pages_state_it(
     with pytest.raises(InputError, match="with different reasons of overruled models"):
         publish(moved_rows, release="1", out=site, overrule=other)
     assert not publish(moved_rows, release="1", out=site, overrule=blocked).new
+
+
+def test_exports_have_the_questions_and_the_reason(overruled, tmp_path):
+    reason = f"The publisher states: “{REASON[:-1]}”."
+    datasets = Options(dataset=dict.fromkeys(overruled.benchmarks, "org/data"))
+    write_hf(overruled, tmp_path / "hf", datasets)
+    write_eee(overruled, tmp_path / "eee", Options())
+    asked = set(flags_of(overruled.screening)["model"])
+    for model in overruled.models:
+        own = f"models/unknown/{slug(model)}/"
+        texts = [
+            path.read_text(encoding="utf-8")
+            for path in (tmp_path / "hf").rglob("*.yaml")
+            if own in path.as_posix()
+        ]
+        files = (tmp_path / "eee").rglob("*.json")
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+        details = [
+            one["source_metadata"]["additional_details"]
+            for one in records
+            if one["model_info"]["name"] == model
+        ]
+        assert texts
+        assert details
+        assert all(("screening: " in text) == (model in asked) for text in texts)
+        assert all(("screening" in one) == (model in asked) for one in details)
+        if model == "other":
+            notes = [entry["notes"] for text in texts for entry in yaml.safe_load(text)]
+            assert all(reason in note for note in notes)
+            assert all(reason in one["screening"] for one in details)
 
 
 def test_badge_and_documents_have_the_questions_and_the_reason(overruled):

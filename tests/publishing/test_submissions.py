@@ -35,8 +35,8 @@ from fairstats.release.contents import Release
 from fairstats.report.audit.sentences import limitations
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.model.page import show_model
-from fairstats.report.notes import flag_notes
 from fairstats.retrieval.retrievals_table import read_retrievals, retrieval_files, write_retrievals
+from fairstats.screening.findings import flag_notes
 from fairstats.submissions.folder import check_submissions, read_submission, submission_records
 from tests.make_answers import make_answers
 from tests.retrieval_tables import retrievals_of

@@ -35,7 +35,7 @@ from fairstats.report.findings import (
     ordinal,
     unknown_in_practice,
 )
-from fairstats.report.notes import flag_notes, submission_caveats
+from fairstats.report.notes import submission_caveats
 from fairstats.report.sections.given import frequent_letter
 from fairstats.report.sensitivity import change_of, robustness
 from fairstats.report.tables import texts_in
@@ -45,6 +45,7 @@ from fairstats.report.words import (
     versions_of_an_item,
     words_of,
 )
+from fairstats.screening.findings import flag_notes
 
 #: With fewer independent items or clusters, the report warns that one of them can change a result.
 FEW_UNITS = 20

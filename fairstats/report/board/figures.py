@@ -16,8 +16,9 @@ from fairstats.comparisons.ranking import rank_ranges
 from fairstats.release.contents import Board, Release
 from fairstats.report.answer_sets import MOST_PANELS, AnswerSet, Pair, sets_of_board, short_label
 from fairstats.report.findings import pair_note
-from fairstats.report.notes import flags_of, screening_of, selected_runs, submissions_of
+from fairstats.report.notes import screening_of, selected_runs, submissions_of
 from fairstats.report.page_output import output_format
+from fairstats.screening.findings import flags_of
 
 #: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"

@@ -36,8 +36,6 @@ from fairstats.report.board.tables import (
 from fairstats.report.charts.rows import show_chart
 from fairstats.report.findings import board_label, findings, unknown_in_practice
 from fairstats.report.notes import (
-    flag_notes,
-    flags_of,
     screening_summary,
     selection_notes,
     submissions_table,
@@ -65,6 +63,7 @@ from fairstats.report.words import (
     noun,
     words_of,
 )
+from fairstats.screening.findings import flag_notes, flags_of
 
 _SUBMISSIONS = (
     "As declared by the submitters. Attempts: complete runs that were made, of which one is shown."

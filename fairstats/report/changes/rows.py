@@ -19,9 +19,9 @@ from fairstats.comparisons.change_verdicts import BETTER, PAIR
 from fairstats.release.contents import Release
 from fairstats.report.charts.rows import largest
 from fairstats.report.findings import prompted, set_label
-from fairstats.report.notes import flags_of
 from fairstats.report.tables import rows_with
 from fairstats.report.words import plain, signed_range
+from fairstats.screening.findings import flags_of
 
 #: The readers' names for the figures of a comparison of choices, and their meanings.
 FIGURES = {

@@ -40,7 +40,6 @@ from fairstats.report.charts.marks import interval
 from fairstats.report.charts.rows import MOST_CHARTED, Cell, Chart, Row, chart_html, show_chart
 from fairstats.report.findings import findings, ordinal, pair_note
 from fairstats.report.notes import (
-    flag_notes,
     noise_line,
     selection_notes,
     submission_facts,
@@ -88,6 +87,7 @@ from fairstats.report.words import (
     unsigned,
     words_of,
 )
+from fairstats.screening.findings import flag_notes
 
 _UNNAMED = (
     " Groups that are not named gave the same answer as the groups that they are compared with, or "
