@@ -18,7 +18,7 @@ import scipy
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.rubrics import Compares, Question, Rubric, Rubrics
-from fairstats.ratings.table import checked_ratings
+from fairstats.ratings.table import in_normal_form
 
 #: Columns that identify a unit of the statistics of ratings.
 UNIT_COLUMNS = ("benchmark", "dataset", "rubric", "model", "rater_kind", "rater_group", "dimension")
@@ -155,7 +155,7 @@ def ratings_comparing(
     rubrics: Rubrics = (),
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
     """Return the ratings by rubrics with this kind of comparison, and the rubrics by name."""
-    checked, known = checked_ratings(ratings, rubrics)
+    checked, known = in_normal_form(ratings, rubrics)
     own = {name: rubric for name, rubric in known.items() if rubric.compares == compares}
     return checked[checked["rubric"].isin(list(own))], own
 

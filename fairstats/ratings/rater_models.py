@@ -14,7 +14,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.logistic import clustered_fit, separating_direction, standardised
 from fairstats.ratings.rubrics import Rubrics, load_rubrics
-from fairstats.ratings.table import checked_ratings
+from fairstats.ratings.table import in_normal_form
 
 #: Columns of the table from `rater_regression`, in order.
 RATER_REGRESSION_COLUMNS = (
@@ -147,7 +147,7 @@ def rater_regression(
     if dimension not in known.dimensions:
         remedy = f"use one of {', '.join(known.dimensions)}"
         raise wrong("dimension", f"is not asked by {rubric}", remedy, value=dimension)
-    frame, _ = checked_ratings(ratings, rubrics)
+    frame, _ = in_normal_form(ratings, rubrics)
     frame = frame[
         (frame["rubric"] == rubric)
         & (frame["dimension"] == dimension)

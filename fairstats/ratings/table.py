@@ -201,6 +201,15 @@ def check_ratings(
     return checked_ratings(ratings, rubrics, path)[0]
 
 
+def in_normal_form(
+    ratings: pd.DataFrame, rubrics: Rubrics = ()
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """Return ratings as `checked_ratings`, but rows of a checked table as they are."""
+    if set(RATING_COLUMNS) <= set(ratings):
+        return ratings, load_rubrics(ratings["rubric"].unique(), rubrics)
+    return checked_ratings(ratings, rubrics)
+
+
 def checked_ratings(
     ratings: pd.DataFrame, rubrics: Rubrics = (), path: str = "<frame>"
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
