@@ -136,7 +136,8 @@ def _parse(turn: str, options: Mapping[str, str]) -> ParsedAnswer | None:
     if not text or not options:
         return None
     reader = Reader(text, options)
-    if found := reader.final_statements() or reader.sentences():
+    found = reader.final_statements() or reader.sentences()
+    if found := found | reader.conclusions():
         return None if reader.retracted() else _decide(found)
     # Only its first sentence: "C. I cannot give medical advice, but ..." is an answer.
     if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
@@ -186,8 +187,12 @@ class Reader:
 
     def final_statements(self) -> set[str]:
         """Return the letters of statements in the form that prompts ask for."""
-        found = self._statements(FINAL, final=True) | self._statements(CONCLUDING, final=True)
+        found = self._statements(FINAL, final=True)
         return found | self._statements(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
+
+    def conclusions(self) -> set[str]:
+        """Return the letters of later statements under another label."""
+        return self._statements(CONCLUDING, final=True, start=self.last)
 
     def sentences(self) -> set[str]:
         """Return the letters of sentences that name the answer."""
@@ -295,10 +300,15 @@ class Reader:
         return set()
 
     def _statements(
-        self, cue: re.Pattern[str], *, final: bool = False, doubts: re.Pattern[str] | None = None
+        self,
+        cue: re.Pattern[str],
+        *,
+        final: bool = False,
+        doubts: re.Pattern[str] | None = None,
+        start: int = 0,
     ) -> set[str]:
         found: set[str] = set()
-        for match in cue.finditer(self.text):
+        for match in cue.finditer(self.text, start):
             if hedged(self.text, match.start(), match.end(), doubts):
                 continue
             # "a" may also be an article in other languages: "A resposta é a".
@@ -379,11 +389,17 @@ class Reader:
         end = joined[-1].end() if joined else end
         if not self._stands(letter, end):
             return set()
-        # "A: B" may be "Answer: B"; "A (5%), B (85%)" gives probabilities.
         line = self.text[end : end + _REACH].partition("\n")[0]
-        if other := self.patterns.alone.fullmatch(line):
-            found.add(other["letter"])
-        found |= {likely["letter"] for likely in self.patterns.likely.finditer(line)}
+        # "A (5%), B (85%)" gives probabilities.
+        if self.patterns.likely.match(self.text, match.start("letter")):
+            found |= {likely["letter"] for likely in self.patterns.likely.finditer(line)}
+        # "A: B" may be "Answer: B".
+        other, own = self.patterns.short.match(line), self.texts[letter]
+        is_own = own and line.lstrip(":= ").casefold().startswith(own)
+        if other and not is_own:
+            ends = (AFTER_LETTER, self.patterns.further)
+            stands = any(after.match(line, other.end()) for after in ends)
+            found |= {other["letter"]} if stands else set()
         # A letter before another option's text contradicts itself.
         separator = SEPARATOR.match(self.text, end)
         beside = self._option_at(separator.end() if separator else end)

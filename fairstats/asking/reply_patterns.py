@@ -17,7 +17,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?]) |\n")
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?
     (?:wait|hmm|actually|on\ second\ thou?ght|correction|scratch\ that|sorry|no)[,.:!]
-    | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected|updated|amended|adjusted)\b"""
+    | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected)\ to\ \S{1,20}[)\]]"""
 )
 
 #: The beginning of an explanation after an answer.
@@ -71,17 +71,20 @@ SENTENCE = re.compile(
     | \b(?:therefore|thus|hence|so)[,:]\ (?=[(\["']{{0,2}}[A-Z][)\]"']{{0,2}}[.!]?(?:\n|$))""",
 )
 
-# The label of a last, a revised or a total value: "Revised:", "On reflection:", "Overall score:".
-# It is a final statement, as an earlier "Score: 7" may be that of a part.
+# The label of a last or a revised value, or of the whole: "Revised:", "On reflection:", "Overall
+# score:". It counts if no other statement follows, as a "Score: 7" before it may be that of a part.
 CONCLUDING = re.compile(
     r"""(?xi) (?: ^[->•+=# ]{0,5} (?:[0-9]{1,2}[.)]\ )? | (?<=[.!?;]\ ) )
     (?:(?:my|the|so|thus|now|and|but)\ ){0,2}
-    (?: final(?:ly)? | revis(?:ed|ion) | corrected | correction | updated? | adjust(?:ed|ment)
-      | amend(?:ed|ment) | modified | reconsidered | changed | overall | total | composite
-      | combined | weighted | aggregate | average | mean | actual(?:ly)? | definitive | conclusive
-      | (?:on|after|upon|in)\ (?:further\ |closer\ |second\ |self-?)?
-        (?:reflection|review|reconsideration|consideration|thought|critique|summary|conclusion)
-      | bottom\ line | conclusion | verdict )
+    (?: final(?:ly)? | revis(?:ed|ion) | updated? | adjust(?:ed|ment) | amend(?:ed|ment)
+      | reconsidered | overall
+      | (?:on|after|upon)\ (?:further\ |closer\ |second\ |self-?)?
+        (?:reflection|review|reconsideration|consideration|thought|critique)
+      | in\ (?:summary|conclusion) | bottom\ line | conclusion | verdict
+      | (?:corrected | correction | modified | changed | total | composite | combined | weighted
+        | aggregate | actual | definitive | conclusive)
+        (?=(?:\ \w{1,20}){0,2}\ (?:answer|choice|option|letter|decision|recommendation|verdict
+          |level|score|rating|grade)\b) )
     (?:\ (?:esi|triage|acuity|urgency|answer|choice|option|letter|decision|recommendation|verdict
       |judge?ment|level|score|rating|grade|fit|match|value|result|assessment|suitability)){0,3}
     ["')]{0,2} \ ?(?:[:=]|[-=]>)\s?""",
@@ -155,7 +158,7 @@ class LetterPatterns(NamedTuple):
     line: re.Pattern[str]
     inline: re.Pattern[str]
     likely: re.Pattern[str]
-    alone: re.Pattern[str]
+    short: re.Pattern[str]
     further: re.Pattern[str]
     aside: re.Pattern[str]
     stated_aside: re.Pattern[str]
@@ -189,8 +192,8 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
         ),
         # "A (5%), B (85%)"
         likely=re.compile(rf"(?<!\w){letter}\)?(?={PROBABILITY.pattern})"),
-        # What follows the first letter of "A: B".
-        alone=re.compile(rf"[:=] ?\(?{letter}\)?[.!]? ?"),
+        # What follows the first letter of "A: B" and of "A: Option B".
+        short=re.compile(rf"[:=] ?{word}\(?{letter}"),
         # "A or B", "A, B and C", "A/B": further letters of one statement.
         further=re.compile(rf"['\")]{{0,2}} ?\(?{joined} ?(?:and |or )?\(?{letter}"),
         aside=re.compile(rf" \((?i:option )?{letter}\)"),

@@ -162,7 +162,11 @@ def _parse(turn: str, benchmark: Benchmark) -> ParsedAnswer | None:
         fields = reader.fields(value)
         reader.last = len(plain_text(before))
     found = fields | reader.final_statements()
-    if found or (found := reader.named_fields() or reader.sentences()):
+    stated = bool(found)
+    found = found or reader.named_fields() or reader.sentences()
+    later = reader.conclusions()
+    # After "Answer: 3", another value is a second answer; "Score: 7" may be that of a part.
+    if found := found | later if stated else later or found:
         return None if reader.retracted() else _decide(found)
     if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
         return REFUSED
@@ -260,8 +264,12 @@ class _Reader:
 
     def final_statements(self) -> Found:
         """Return the values of statements in the form that prompts ask for."""
-        found = self._after(FINAL, final=True) | self._after(CONCLUDING, final=True)
+        found = self._after(FINAL, final=True)
         return found | self._after(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
+
+    def conclusions(self) -> Found:
+        """Return the values of later statements under another label: ``Overall: 4``."""
+        return self._after(CONCLUDING, final=True, begin=self.last)
 
     def named_fields(self) -> Found:
         """Return the values of fields: ``Level: 3``."""
@@ -313,11 +321,16 @@ class _Reader:
         return bool(REFUSAL_TO_RATE.search(rest) and not _Reader(text, self.benchmark).lines())
 
     def _after(
-        self, cue: re.Pattern[str], *, final: bool = False, doubts: re.Pattern[str] | None = None
+        self,
+        cue: re.Pattern[str],
+        *,
+        final: bool = False,
+        doubts: re.Pattern[str] | None = None,
+        begin: int = 0,
     ) -> Found:
-        """Return the values that follow a cue."""
+        """Return the values that follow a cue, from a position on."""
         found: Found = set()
-        for match in cue.finditer(self.text):
+        for match in cue.finditer(self.text, begin):
             start, end = match.span()
             if not self._begins(match) or hedged(self.text, start, end, doubts):
                 continue
