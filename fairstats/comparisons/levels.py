@@ -136,9 +136,9 @@ def compare_levels(
     `unit_mean_difference` if the limits are known, or Student's t (see `mean_difference` for items
     that all have one difference). Means have Wilson's interval, the exact bootstrap of
     `bounded_mean_interval` if the limits are known, or Student's t; with clusters, `unit_mean`.
-    Limits of means of several scores from 0 to 1 have room for rare items
-    (`fairstats.inference.verdict.with_room`), unless items have clusters. Those that exclude 0 stay
-    there.
+    If all scores are at the ends of the scale, as right and wrong are, limits of means of several
+    have room for rare items (`fairstats.inference.verdict.with_room`), unless items have clusters.
+    Those that exclude 0 stay there.
 
     A missing score leaves its item out of the pair. If an answer can be missing because it was
     refused, this may flatter a level. Read ``lowest`` and ``highest``, or score such answers.
@@ -226,8 +226,9 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
             by_unit["a"], sizes, by_unit["b"], sizes, limits=scored.limits, alpha=alpha
         )
     low, high, method = float(found.ci_low), float(found.ci_high), found.method
-    if scored.has_room:
-        room = with_room(d.mean(), low, high, units=len(d), ends=(-1.0, 1.0), alpha=alpha)
+    if scored.has_room and scored.limits is not None:
+        span = scored.limits[1] - scored.limits[0]
+        room = with_room(d.mean(), low, high, units=len(d), ends=(-span, span), alpha=alpha)
         # Limits that exclude 0, as the test does, stay there.
         wide = widened(low, high, *room, tested=0.0)
         method += ROOM * ((low, high) != tuple(map(float, wide)))
@@ -410,6 +411,8 @@ class ScoredItems:
         The lowest and the highest possible score, if known.
     is_binary : bool
         Whether every item has at most one score at a level, each 0 or 1.
+    has_room : bool
+        Whether limits have room for rare items, as those of shares of several scores have.
     rows : pandas.DataFrame
         The table, with the levels that are compared.
     clusters : pandas.Series or None
@@ -423,13 +426,9 @@ class ScoredItems:
     most: pd.DataFrame
     limits: tuple[float, float] | None
     is_binary: bool
+    has_room: bool
     rows: pd.DataFrame
     clusters: pd.Series | None = None
-
-    @property
-    def has_room(self) -> bool:
-        """Return whether limits have room for rare items, as those of shares of several scores."""
-        return self.limits == (0.0, 1.0) and not self.is_binary and self.clusters is None
 
     def items(self) -> pd.DataFrame:
         """Return the mean score of each item at each level."""
@@ -531,7 +530,10 @@ def scored_items(
             raise ValueError("limits must be given with clusters, e.g. limits=(1, 5)")
         clusters = _clusters(frame, named, cluster)
     binary = known and alone and clusters is None
-    return ScoredItems(chosen, named, cells, least, most, limits, binary, rows, clusters)
+    # Scores at both ends of the scale, such as right and wrong, or 0 and 100.
+    at_ends = limits is not None and bool(values.dropna().isin(limits).all())
+    room = at_ends and not binary and clusters is None
+    return ScoredItems(chosen, named, cells, least, most, limits, binary, room, rows, clusters)
 
 
 def _clusters(frame: pd.DataFrame, item: list[str], cluster: str) -> pd.Series:

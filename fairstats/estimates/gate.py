@@ -28,7 +28,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answ
 from fairstats.answers.strategies import vote_problems
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark, MissingPolicy
 from fairstats.benchmarks.loading import load_benchmarks
-from fairstats.counts.outcomes import EXTREMES, Outcomes, Texts, outcomes_of
+from fairstats.counts.outcomes import EXTREMES, Outcomes, Texts, count_grid, outcomes_of
 from fairstats.counts.patterns import PAIR_COLUMNS, CountingPolicy
 from fairstats.counts.settings import BESIDES
 from fairstats.estimates.analyze import estimates_of
@@ -37,10 +37,18 @@ from fairstats.estimates.eligibility import why_unranked
 from fairstats.estimates.judgements import Judgements, judge
 from fairstats.estimates.limits import Check, Limits
 from fairstats.estimates.reading import why_not_read
-from fairstats.estimates.tested_pairs import pairs_of
+from fairstats.estimates.tested_pairs import numbers_of, pairs_of
 from fairstats.inference.verdict import EQUIVALENT, ROOM, rare_share, with_room
 from fairstats.metrics.accuracy_ratio import ratio_of
-from fairstats.metrics.metric import GroupsMetric, NumberMetric, Numbers, PairMetric, Pairs
+from fairstats.metrics.metric import (
+    GroupsMetric,
+    KeyMetric,
+    Metric,
+    NumberMetric,
+    Numbers,
+    PairMetric,
+    Pairs,
+)
 from fairstats.metrics.missing_difference import MISSING_DIFFERENCE
 from fairstats.metrics.registry import METRICS
 from fairstats.metrics.standardized import STANDARDIZED_DIFFERENCE, standard_spans
@@ -409,7 +417,9 @@ def _figures(
         columns = _extreme_columns(check, metric, numbers, filled)
     else:
         return _published(check, judged, opened, counting)
-    roomy = metric is not None and (metric.ends is not None or metric.name in _RATIOS)
+    roomy = metric is not None and (
+        _ends(metric, outcomes.benchmark) is not None or metric.name in _RATIOS
+    )
     has_room = judged.clustered & (check.judged or roomy)
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     rows = pd.DataFrame(columns | {"has_room": has_room}).to_dict("records")
@@ -450,8 +460,18 @@ def _limits_of(
     )
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
-    room: dict[str, Any] = {"units": own.units, "ends": metric.ends, "alpha": own.alpha}
-    return estimate, *with_room(estimate, low, high, **room)
+    ends = _ends(metric, own.outcomes.benchmark)
+    return estimate, *with_room(estimate, low, high, units=own.units, ends=ends, alpha=own.alpha)
+
+
+def _ends(metric: Metric, benchmark: Benchmark) -> tuple[float, float] | None:
+    """Return the lowest and highest value of a unit, on the scale of levels or scores if needed."""
+    if metric.ends is not None or not isinstance(metric, NumberMetric):
+        return metric.ends
+    if metric.side:
+        return benchmark.limits
+    is_difference = metric.name == benchmark.kind.difference
+    return (-benchmark.span, benchmark.span) if is_difference else None
 
 
 def _columns(
@@ -477,8 +497,9 @@ def _published(
         raise InputError([_no_figure(check)])
     places = {unit: at for at, unit in enumerate(outcomes.grid.units.itertuples(index=False))}
     metric = METRICS[check.metric]
-    units = part.units
-    ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = metric.ends
+    own = _of_keys(metric, part) if isinstance(metric, KeyMetric) else part
+    base = metric.base if isinstance(metric, KeyMetric) else metric
+    ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = _ends(base, own.outcomes.benchmark)
     lacking = {
         name: _lacks_answers(outcomes, metric, name)
         for name in table["attribute"].unique()
@@ -493,11 +514,9 @@ def _published(
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
         sides = (row["group_a"], row["group_b"])
         pair = [side if isinstance(side, str) else None for side in sides]
-        here = (outcomes.unit == unit) & (outcomes.attribute == row["attribute"])
-        if pair[0] is not None:
-            here &= (outcomes.group_a == pair[0]) & (outcomes.group_b == pair[1])
         keys.append((unit, row["attribute"], pair[0], pair[1]))
-        least.append(units[here].min(initial=np.inf))
+        here = _is_of(outcomes, keys[-1])
+        least.append(own.units[_is_of(own.outcomes, keys[-1])].min(initial=np.inf))
         widest.append(0.0 if spans is None else spans[here].max(initial=0.0))
         is_open.append(
             lacking[row["attribute"]][unit] if lacking else judged.completions.is_open[here].any()
@@ -511,6 +530,22 @@ def _published(
     columns = _columns(check, estimate, (low, high), inner, outer)
     rows = pd.DataFrame(columns | {"has_room": has_room})
     return dict(zip(keys, rows.to_dict("records"), strict=True))
+
+
+def _of_keys(metric: KeyMetric, part: Pairs | Numbers) -> Pairs | Numbers:
+    """Return the answers to the items with a key that such a metric is of."""
+    derived = count_grid(metric.derive(part.outcomes.grid))
+    make = numbers_of if isinstance(metric.base, NumberMetric) else pairs_of
+    return make(derived, part.missing, part.alpha)
+
+
+def _is_of(outcomes: Outcomes, key: _Key) -> npt.NDArray[np.bool_]:
+    """Return which pairs a row of the table is of: one pair, or all of an attribute."""
+    unit, attribute, group_a, group_b = key
+    here = (outcomes.unit == unit) & (outcomes.attribute == attribute)
+    if group_a is not None:
+        here &= (outcomes.group_a == group_a) & (outcomes.group_b == group_b)
+    return np.asarray(here)
 
 
 def _lacks_answers(

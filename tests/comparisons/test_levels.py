@@ -141,6 +141,11 @@ def test_means_of_several_scores_leave_room_for_rare_items():
     assert b["ci_low"] <= 29 / 30 * (1 - share) + 1e-12
     wards = compare_levels(rows.assign(ward=rows["item_id"]), "prompt", cluster="ward")
     assert not wards.levels["method"].str.contains("room").any()
+    # Points out of 100 are as shares are.
+    points = compare_levels(rows.assign(correct=100 * rows["correct"]), "prompt", limits=(0, 100))
+    names = ["estimate", "ci_low", "ci_high"]
+    for one, other in ((points.pairs, found.pairs), (points.levels, found.levels)):
+        np.testing.assert_allclose(one[names], 100 * other[names], atol=1e-9)
     # Limits that exclude 0 stay there: ten of 30 items are better in all samples.
     clear = pd.concat([table({"a": [1] * 30, "b": [1] * 20 + [0] * 10})] * 3)
     pair = compare_levels(clear, "prompt").pairs.iloc[0]

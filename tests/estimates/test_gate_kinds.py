@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -171,6 +172,33 @@ def test_limit_on_a_standardized_difference_leaves_room_for_rare_items(declare):
     deviation = np.sqrt(2 * 80 * scores.var(axis=0).mean() / 158)
     share = float(wilson(0, 80, alpha=0.1).ci_high)
     assert table["ci_high"].item() == pytest.approx(share * 9 / deviation)
+
+
+@pytest.mark.parametrize(
+    ("metric", "keyed", "limit"),
+    [
+        ("score_a", 80, 4.4),
+        ("absolute_error_a", 80, 0.25),
+        ("absolute_error_a", 20, 0.9),
+        ("absolute_error_difference", 80, 0.7),
+        ("signed_error_b", 80, 0.25),
+    ],
+)
+def test_limits_on_scores_and_errors_leave_room_for_rare_items(metric, keyed, limit, declare):
+    """Without room, up to 45% passed at the limit."""
+    names = [f"item-{i}" for i in range(80)]
+    texts = ["45", "54", "33", "55"] * 20
+    keys = {name: text[0] for name, text in zip(names[:keyed], texts, strict=False)}
+    benchmark = replace(
+        declare("score"), listed=tuple(names), answer_keys=MappingProxyType(keys), worse="highest"
+    )
+    answers = answers_to(benchmark, texts)
+    answers["answer_key"] = answers["item_id"].map(keys).astype("str")
+    row = checked(benchmark, answers, Limits(largest={metric: limit})).iloc[0]
+    assert row["has_room"]
+    assert row["result"] == "cannot tell"
+    share = float(wilson(0, keyed, alpha=0.1).ci_high)
+    assert row["ci_high"] >= row["estimate"] + share * (9 - row["estimate"]) - 1e-9
 
 
 @pytest.mark.parametrize("changed", [0, 4, 8, 12])
