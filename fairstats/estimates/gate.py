@@ -417,9 +417,9 @@ def _figures(
         columns = _extreme_columns(check, metric, numbers, filled)
     else:
         return _published(check, judged, opened, counting)
-    roomy = metric is not None and (
-        _ends(metric, outcomes.benchmark) is not None or metric.name in _RATIOS
-    )
+    # A ratio has no ends, but its groups' rates have; a mean has those of its scale.
+    scaled = isinstance(metric, NumberMetric) or (metric is not None and metric.ends is not None)
+    roomy = scaled or (metric is not None and metric.name in _RATIOS)
     has_room = judged.clustered & (check.judged or roomy)
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     rows = pd.DataFrame(columns | {"has_room": has_room}).to_dict("records")
@@ -450,7 +450,6 @@ def _limits_of(
     metric: PairMetric | NumberMetric, own: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return a metric's estimate and the limits of its interval; NaN for an interval it lacks."""
-    # A ratio has no ends, but its groups' rates have.
     found = ratio_of(own, own.units) if metric.name in _RATIOS else metric.compute(own)
     row = found.to_row() if isinstance(found, Estimate) else found
     size = len(own.outcomes)
@@ -460,18 +459,19 @@ def _limits_of(
     )
     if isinstance(metric, PairMetric) and metric.influence is None:
         low, high = (np.where(own.clustered, np.nan, side) for side in (low, high))
-    ends = _ends(metric, own.outcomes.benchmark)
-    return estimate, *with_room(estimate, low, high, units=own.units, ends=ends, alpha=own.alpha)
+    room = {"units": own.units, "ends": _ends(metric, own), "alpha": own.alpha}
+    return estimate, *with_room(estimate, low, high, **room)
 
 
-def _ends(metric: Metric, benchmark: Benchmark) -> tuple[float, float] | None:
+def _ends(metric: Metric, own: Any) -> tuple[Any, Any] | None:
     """Return the lowest and highest value of a unit, on the scale of levels or scores if needed."""
     if metric.ends is not None or not isinstance(metric, NumberMetric):
         return metric.ends
+    benchmark = own.outcomes.benchmark
     if metric.side:
         return benchmark.limits
-    is_difference = metric.name == benchmark.kind.difference
-    return (-benchmark.span, benchmark.span) if is_difference else None
+    span = standard_spans(own) if metric is STANDARDIZED_DIFFERENCE else benchmark.span
+    return -span, span
 
 
 def _columns(
@@ -499,34 +499,34 @@ def _published(
     metric = METRICS[check.metric]
     own = _of_keys(metric, part) if isinstance(metric, KeyMetric) else part
     base = metric.base if isinstance(metric, KeyMetric) else metric
-    ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = _ends(base, own.outcomes.benchmark)
+    lowest, highest = (
+        np.broadcast_to(np.asarray(end, dtype=np.float64), own.units.shape)
+        for end in _ends(base, own) or (np.nan, np.nan)
+    )
     lacking = {
         name: _lacks_answers(outcomes, metric, name)
         for name in table["attribute"].unique()
         if isinstance(metric, GroupsMetric)
     }
-    keys, least, is_open, widest = [], [], [], []
-    # The scale in standard deviations of the answers.
-    spans = None
-    if metric is STANDARDIZED_DIFFERENCE and isinstance(part, Numbers):
-        spans = standard_spans(part)
+    keys, room, is_open = [], [], []
     for row in table.to_dict("records"):
         unit = places[tuple(row[name] for name in UNIT_COLUMNS)]
         sides = (row["group_a"], row["group_b"])
         pair = [side if isinstance(side, str) else None for side in sides]
         keys.append((unit, row["attribute"], pair[0], pair[1]))
         here = _is_of(outcomes, keys[-1])
-        least.append(own.units[_is_of(own.outcomes, keys[-1])].min(initial=np.inf))
-        widest.append(0.0 if spans is None else spans[here].max(initial=0.0))
+        keyed = _is_of(own.outcomes, keys[-1])
+        fewest = own.units[keyed].min(initial=np.inf)
+        least = np.fmin.reduce(lowest[keyed], initial=np.nan)
+        room.append((fewest, least, np.fmax.reduce(highest[keyed], initial=np.nan)))
         is_open.append(
             lacking[row["attribute"]][unit] if lacking else judged.completions.is_open[here].any()
         )
     estimate, low, high = table[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=np.float64).T
-    if spans is not None:
-        ends = (-np.array(widest), np.array(widest))
-    inner = with_room(estimate, low, high, units=least, ends=ends, alpha=2 * judged.alpha)
+    units, *ends = np.array(room).T
+    inner = with_room(estimate, low, high, units=units, ends=tuple(ends), alpha=2 * judged.alpha)
     outer = np.where(is_open, np.nan, inner[0]), np.where(is_open, np.nan, inner[1])
-    has_room = np.isfinite(least) & (ends is not None)
+    has_room = np.isfinite(units) & np.isfinite(ends[0])
     columns = _columns(check, estimate, (low, high), inner, outer)
     rows = pd.DataFrame(columns | {"has_room": has_room})
     return dict(zip(keys, rows.to_dict("records"), strict=True))
