@@ -251,7 +251,7 @@ INTERNAL = {
         "without_shared",
     ),
     *("stacked", "mean_differences", "with_room", "rare_share", "difference_of_means"),
-    *("roomy", "roomy_contrast"),
+    *("roomy", "roomy_contrast", "roomy_difference"),
     *("share_of_pairs", "in_clusters", "sizes_of"),
 }
 #: Their margin is in levels or points of a score.

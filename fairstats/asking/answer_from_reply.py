@@ -396,10 +396,9 @@ class Reader:
         # "A: B" may be "Answer: B".
         other, own = self.patterns.short.match(line), self.texts[letter]
         is_own = own and line.lstrip(":= ").casefold().startswith(own)
-        if other and not is_own:
-            ends = (AFTER_LETTER, self.patterns.further)
-            stands = any(after.match(line, other.end()) for after in ends)
-            found |= {other["letter"]} if stands else set()
+        after = (AFTER_LETTER, self.patterns.further)
+        if other and not is_own and any(part.match(line, other.end()) for part in after):
+            found.add(other["letter"])
         # A letter before another option's text contradicts itself.
         separator = SEPARATOR.match(self.text, end)
         beside = self._option_at(separator.end() if separator else end)

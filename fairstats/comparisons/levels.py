@@ -22,7 +22,7 @@ from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.unit_means import unit_mean, unit_mean_difference
-from fairstats.inference.verdict import ROOM, widened, with_room
+from fairstats.inference.verdict import roomy_difference
 from fairstats.metrics.metric import roomy
 
 #: Columns of the table of pairs of `compare_levels`, in order.
@@ -225,14 +225,12 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
         found = unit_mean_difference(
             by_unit["a"], sizes, by_unit["b"], sizes, limits=scored.limits, alpha=alpha
         )
-    low, high, method = float(found.ci_low), float(found.ci_high), found.method
+    low, high, room = float(found.ci_low), float(found.ci_high), ""
     if scored.has_room and scored.limits is not None:
         span = scored.limits[1] - scored.limits[0]
-        room = with_room(d.mean(), low, high, units=len(d), ends=(-span, span), alpha=alpha)
-        # Limits that exclude 0, as the test does, stay there.
-        wide = widened(low, high, *room, tested=0.0)
-        method += ROOM * ((low, high) != tuple(map(float, wide)))
-        low, high = map(float, wide)
+        low, high, room = roomy_difference(
+            d.mean(), (low, high), units=len(d), span=span, alpha=alpha
+        )
     tested = flip_test(by_unit["difference"])
     return row | {
         "estimate": float(d.mean()) if len(d) else np.nan,
@@ -241,7 +239,7 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
         "p_value": float(tested.p_value),
         "n10": None,
         "n01": None,
-        "method": method,
+        "method": found.method + room,
         "test": f"sign flip {tested.method}",
     }
 

@@ -24,7 +24,7 @@ from fairstats.inference.clustered_answers import (
     sign_flip_test,
 )
 from fairstats.inference.unit_means import GroupSums, contrasts
-from fairstats.inference.verdict import ROOM, widened, with_room
+from fairstats.inference.verdict import roomy_difference
 
 IntArray = npt.NDArray[np.int64]
 #: The sums of a pair's answers from which figures are computed. Of levels and scores, "correct"
@@ -151,11 +151,10 @@ def model_difference(
         low, high, method = ad_interval(cells, many, evidence, estimate, alpha)
     else:
         low, high, method = item_interval(cells, many, figure, alpha)
-        ends = -furthest, furthest
-        room = with_room(estimate, low, high, units=units, ends=ends, alpha=alpha)
-        wide_low, wide_high = map(float, widened(low, high, *room, tested=0.0))
-        method += ROOM * ((wide_low, wide_high) != (low, high))
-        low, high = max(wide_low, -furthest), min(wide_high, furthest)
+        low, high, room = roomy_difference(
+            estimate, (low, high), units=units, span=furthest, alpha=alpha
+        )
+        low, high, method = max(low, -furthest), min(high, furthest), method + room
     if 0.5 ** int(many.sum()) > alpha:
         # The smallest mid-p of n items: all change in one direction, and half of either extreme
         # counts.

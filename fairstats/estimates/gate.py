@@ -418,8 +418,9 @@ def _figures(
     else:
         return _published(check, judged, opened, counting)
     # A ratio has no ends, but its groups' rates have; a mean has those of its scale.
-    scaled = isinstance(metric, NumberMetric) or (metric is not None and metric.ends is not None)
-    roomy = scaled or (metric is not None and metric.name in _RATIOS)
+    roomy = metric is not None and (
+        isinstance(metric, NumberMetric) or metric.ends is not None or metric.name in _RATIOS
+    )
     has_room = judged.clustered & (check.judged or roomy)
     keys = zip(outcomes.unit, outcomes.attribute, outcomes.group_a, outcomes.group_b, strict=True)
     rows = pd.DataFrame(columns | {"has_room": has_room}).to_dict("records")

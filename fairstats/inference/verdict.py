@@ -145,6 +145,18 @@ def with_room(
     )
 
 
+def roomy_difference(
+    estimate: float, limits: tuple[float, float], *, units: float, span: float, alpha: float
+) -> tuple[float, float, str]:
+    """Return limits of a difference within ±span `with_room`, and `ROOM` if they are wider.
+
+    Limits that exclude 0 stay there, as the test does.
+    """
+    room = with_room(estimate, *limits, units=units, ends=(-span, span), alpha=alpha)
+    low, high = map(float, widened(*limits, *room, tested=0.0))
+    return low, high, ROOM * ((low, high) != limits)
+
+
 def rare_share(units: npt.ArrayLike, alpha: float) -> FloatArray:
     """Return the largest share of units that so many without any allow (Wilson's limit for 0)."""
     z2 = float(scipy.special.ndtri(1 - check_alpha(alpha) / 2)) ** 2
