@@ -21,19 +21,29 @@ from typing import Literal
 from fairstats.asking.own_turn import is_short, own_turn, plain_text
 from fairstats.asking.reply_patterns import (
     AFTER_LETTER,
+    ANNOUNCED,
+    BULLET,
     CLAUSE_START,
     COMBINED,
     COMPARISON,
     CONCLUDING,
     CONDITION,
+    CONDITIONED,
     CUT_OFF,
+    DENIAL,
     EXPLANATION,
+    FIELD,
     FINAL,
     FOREIGN,
     FOREIGN_HEDGE,
     HEDGE,
+    JOINED,
     LABEL,
+    LATER_DENIAL,
+    LEADS,
     LIMITED,
+    NUMBER,
+    OTHER_LABEL,
     OTHER_OPTION,
     REASON,
     RETRACTION,
@@ -138,15 +148,17 @@ def _parse(turn: str, options: Mapping[str, str]) -> ParsedAnswer | None:
     reader = Reader(text, options)
     found = reader.final_statements() or reader.sentences()
     if found := found | reader.conclusions():
+        found |= reader.last_line()
         return None if reader.retracted() else _decide(found)
     # Only its first sentence: "C. I cannot give medical advice, but ..." is an answer.
-    if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
+    # Who cannot give medical advice may still have an answer for an exam, in the last line.
+    if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]) and not reader.last_line():
         return REFUSED
     # If a reply is cut off just before its answer, it has no answer, whatever its beginning.
     if CUT_OFF.search(text, max(0, len(text) - 40)):
         return None
     if found := reader.lines():
-        return _decide(found)
+        return None if reader.retracted() else _decide(found | reader.last_line())
     return REFUSED if reader.refuses(text) else _decide(reader.named())
 
 
@@ -168,6 +180,8 @@ def hedged(text: str, start: int, end: int, doubts: re.Pattern[str] | None = Non
 
 #: Maximum distance of a list of letters or an option's text after a statement.
 _REACH = 500
+#: A longer line may discuss several options.
+_SHORT_LINE = 60
 
 
 class Reader:
@@ -258,23 +272,67 @@ class Reader:
     def lines(self) -> set[str]:
         """Return letters at the beginning of lines, and those of options echoed within a line."""
         found: set[str] = set()
+        answers, denied = False, set(self.patterns.marked.findall(self.text))
         # An explanation after the answer discusses the other options.
         below = EXPLANATION.search(self.text, 1)
         end = below.start() if below else len(self.text)
+        # Below "Let us look at each option:", letters begin what is said of an option.
+        listed = ANNOUNCED.search(self.text, 0, end)
+        end = listed.start() if listed else end
         for match in self.patterns.line.finditer(self.text, 0, end):
-            found |= self._letters(match)
+            if letters := self._letters(match):
+                found |= letters | self._second(match["letter"], match.end())
+                self._said_at(match.end())
+                start = match.start()
+                led = LEADS.search(self.text, max(0, start - 30), max(0, start - 1))
+                answers |= start == 0 or led is not None or self.last_line() == letters
+            elif self._taken_back(match["letter"], match.end()):
+                denied.add(match["letter"])
         if found:
             for match in self.patterns.inline.finditer(self.text, 0, end):
                 found |= {match["letter"]} if self._stands(match["letter"], match.end()) else set()
             labels = LABEL.finditer(self.text, 0, end)
             found |= {label["letter"] for label in labels if self._is_echo(label, end)}
+        # Any other line may begin what is said of an option, if it does not rule out all others.
+        found = found if answers or found | denied == self.texts.keys() else set()
         return found or self._small_letters(0, final=True, whole=True)
+
+    def _second(self, letter: str, position: int) -> set[str]:
+        """Return other letters after one, or after its option's text, in a short line."""
+        position = self._after(SEPARATOR, self._after_own(letter, position))
+        rest = self.text[position : position + _REACH].partition("\n")[0]
+        if len(rest) > _SHORT_LINE or REASON.search(rest):
+            return set()
+        return {
+            other["letter"]
+            for other in self.patterns.second.finditer(rest)
+            if not self._taken_back(other["letter"], position + other.end())
+            and not hedged(rest, other.start(), other.end())
+        }
+
+    def last_line(self) -> set[str]:
+        """Return the option that the last line is, perhaps with a label, and nothing else."""
+        start = self.text.rfind("\n") + 1
+        named = FIELD.match(self.text, start)
+        if named and not OTHER_LABEL.search(named[0]) and not hedged(self.text, start, named.end()):
+            start = named.end()
+        start = self._after(BULLET, start)
+        line = self.patterns.label.match(self.text, start)
+        if line is None:
+            own = _bare(self.text[start:].casefold())
+            return {letter for letter, words in self.texts.items() if words and words == own}
+        rest = self.text[self._after(SEPARATOR, line.end()) :].casefold()
+        rest = _bare(rest).strip("]})")
+        return {line["letter"]} if rest in ("", self.texts[line["letter"]]) else set()
 
     def _is_echo(self, label: re.Match[str], end: int) -> bool:
         """Return whether an option's text follows its letter before `end`: "B. Zinc"."""
-        words = self.texts.get(label["letter"], "")
-        stop = min(end, label.end() + len(words))
-        return bool(words) and self.text[label.end() : stop].casefold() == words
+        letter = label["letter"]
+        return (
+            letter in self.texts
+            and self._is_own(letter, label.end())
+            and label.end() + len(self.texts[letter]) <= end
+        )
 
     def named(self) -> set[str]:
         """Return the option whose text the reply names, if it names only one and ends with it.
@@ -292,6 +350,11 @@ class Reader:
             if before and before["letter"].upper() not in found:
                 return set()
             bare = _bare(sentence.casefold())
+            # "He has pain 4" names no level.
+            if JOINED.match(sentence.casefold().partition(words)[2]) or (
+                NUMBER.fullmatch(words) and bare != words
+            ):
+                continue
             ends = sentence is sentences[-1] and (sentence[-1] in ".!" or bare.endswith(words))
             around = sentence.casefold().replace(words, "")
             doubted = HEDGE.search(sentence) or COMBINED.search(around)
@@ -334,7 +397,10 @@ class Reader:
             return letters
         rest = SENTENCE_END.split(self.text[position : position + _REACH], maxsplit=1)[0]
         opening = re.sub(r"""^(?:the |an? )?["'({]{0,2}""", "", rest.casefold())
-        if any(words and opening.startswith(words) for words in self.texts.values()):
+        words = next(
+            (words for words in self.texts.values() if words and opening.startswith(words)), ""
+        )
+        if words and not JOINED.match(opening, len(words)):
             # "Heparin, because aspirin is too weak" chooses heparin; "heparin (A)" may not.
             named = REASON.split(rest, maxsplit=1)[0]
             asides = {match["letter"] for match in self.patterns.aside.finditer(named)}
@@ -387,7 +453,7 @@ class Reader:
         if len(found) > 1:
             return found
         end = joined[-1].end() if joined else end
-        if not self._stands(letter, end):
+        if not self._stands(letter, end) or self._taken_back(letter, end):
             return set()
         line = self.text[end : end + _REACH].partition("\n")[0]
         # "A (5%), B (85%)" gives probabilities.
@@ -400,8 +466,7 @@ class Reader:
         if other and not is_own and any(part.match(line, other.end()) for part in after):
             found.add(other["letter"])
         # A letter before another option's text contradicts itself.
-        separator = SEPARATOR.match(self.text, end)
-        beside = self._option_at(separator.end() if separator else end)
+        beside = self._option_at(self._after(SEPARATOR, end))
         if beside is None or self.texts[beside] == self.texts[letter]:
             return found
         return found | {beside}
@@ -417,6 +482,29 @@ class Reader:
         own = self.texts[letter]
         follows = self.text[end : end + len(own) + 5].lstrip(" .):-").casefold()
         return bool(AFTER_LETTER.match(self.text, end) or (own and follows.startswith(own)))
+
+    def _taken_back(self, letter: str, end: int) -> bool:
+        """Return whether the words after a letter, or after its option's text, deny it."""
+        # '{"A": 0.1, "B": 0.9}' names options and chooses none.
+        if re.match(r"""["'] ?:""", self.text[end : end + 3]):
+            return True
+        end = self._after_own(letter, end)
+        return any(words.match(self.text, end) for words in (DENIAL, CONDITIONED, LATER_DENIAL))
+
+    def _after_own(self, letter: str, end: int) -> int:
+        """Return the end of an option's text after its letter; that of the letter without it."""
+        after = self._after(SEPARATOR, end)
+        return after + len(self.texts[letter]) if self._is_own(letter, after) else end
+
+    def _after(self, signs: re.Pattern[str], position: int) -> int:
+        """Return the end of signs at `position`, of which there may be none."""
+        match = signs.match(self.text, position)
+        return match.end() if match else position
+
+    def _is_own(self, letter: str, position: int) -> bool:
+        """Return whether the option's own text is at `position`."""
+        words = self.texts[letter]
+        return bool(words) and self.text[position : position + len(words)].casefold() == words
 
     def _option_at(self, position: int) -> str | None:
         """Return the option with its text at `position`, the longest if there are several."""

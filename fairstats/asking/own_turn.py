@@ -28,9 +28,14 @@ _TAG = re.compile(
     r"</?(?:a|b|i|u|p|br|em|strong|mark|span|div|code|pre|ul|ol|li|h[1-6])\b[^<>\n]{0,99}>"
 )
 
+# The end of a part of a reply, such as a reasoning that no name above is of.
+_PART_END = re.compile(
+    r"</(?!s>)\s?[\w: -]{1,40}>|\[/[A-Za-z_ ]{2,30}\]|<\|?/?[A-Za-z_]{1,30}(?:\d{1,3}|\|)>"
+)
 _NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
 _THINKING = re.compile(
-    rf"""(?xi) (?P<end> </(?:{_NAMES})> | \[/THINK\] | ◁/think▷ | <\|channel\|>final<\|message\|> )
+    rf"""(?xi) (?P<end> </(?:{_NAMES})> | \[/THINK\] | ◁/think▷
+      | <\|channel\|>final<\|message\|> | assistantfinal )
     | <(?:{_NAMES})> | \[THINK\] | ◁think▷ | <\|channel\|>(?:analysis|commentary)"""
 )
 
@@ -63,6 +68,7 @@ _CORRECTED = re.compile(
     r"(?i)\b(?:revised|corrected|updated|changed|new)\s+(?:answer|choice|option|score|level|decision)"
     r"[*_ ]*(?::|is\b)"
 )
+_FINAL = re.compile(r"(?i)\bfinal\b")
 # A label of an option, or of a level, perhaps with a word before it.
 _LISTED = re.compile(r"\s*(\W{0,5}(?:[^\W\d_]{2,20} )?)([A-Z]|\d{1,3})\b")
 # Words in bold may be a heading.
@@ -113,6 +119,9 @@ def own_turn(raw: str, answer_of: Callable[[str], str | None]) -> str:
     own = None if is_heading else answer_of(before)
     if not own:
         return text if own is None else ""
+    # Who asks a question to check an answer may have another one in the end.
+    if line[0].strip(" #\n") and _FINAL.search(after) and not _FINAL.search(before):
+        return text if answer_of(text) == own else ""
     refuses = is_short(before) and REFUSAL.search(plain_text(before))
     if not _HEADING.match(before) and (refuses or _BARE.fullmatch(before.strip())):
         return before
@@ -151,7 +160,7 @@ def plain_text(raw: str) -> str:
     >>> plain_text("<think>Is it A?</think>**Answer:**  C")
     'Answer: C'
     """
-    text = _TAG.sub("", without_thinking(raw)).translate(_SIGNS)
+    text = _PART_END.sub("\n", _TAG.sub("", without_thinking(raw))).translate(_SIGNS)
     text = re.sub(r"\\(?:text(?:bf|rm)?|mathrm|mathbf)\{", "{", text)
     # One spelling, in a reply as in an option's text.
     text = re.sub(r"(?i)\b(can) not\b", r"\1not", text)

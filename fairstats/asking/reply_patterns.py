@@ -16,7 +16,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?]) |\n")
 # A sentence, or an aside, that retracts an earlier statement.
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?
-    (?:wait|hmm|actually|on\ second\ thou?ght|correction|scratch\ that|sorry|no)[,.:!]
+    (?:(?:wait|hmm|sorry|no)[,.:!]
+      | (?:actually|on\ (?:second\ thou?ght|reflection)|correction|scratch\ that|i\ meant?)\b)
     | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected)\ to\ \S{1,20}[)\]]"""
 )
 
@@ -27,12 +28,18 @@ REASON = re.compile(r"(?i),? (?:as|because|since|which|due to|rather than|instea
 
 #: Words that combine an option with something else, so that it was not chosen alone.
 COMBINED = re.compile(r"(?i)\b(?:combination of|both|plus|together with|in addition to)\b")
+#: What joins another drug or test to the one before, so that it was not chosen alone.
+JOINED = re.compile(r"(?i) ?[+&/]| (?:and|plus|or|followed by|then|in combination with)\b")
 
 # Words that change the meaning of "the answer is C" if they come before it in the same clause.
 HEDGE = re.compile(
     r"""(?xi) \b(?:not|never|cannot|neither|nor|no|if|whether|unless|except|than|avoid|wrong
     |incorrect|contraindicated|inappropriate|unlikely|least|rule[sd]?\ out|why
-    |thought|at\ first|initially)\b | n't\b"""
+    |thought|at\ first|initially|argue|tempting|might\ say|some\ (?:would|might|may)
+    |(?:I|we|to)\ (?:(?:can|could|would|might)\ )?(?:eliminate|reject|dismiss))\b | n't\b
+    | \b(?:initial|preliminary|tentative|provisional|original|draft|previous|second|third|worst
+      |alternative|alternate|backup|runner-up|distractor|other|student's|eliminated?|excluded?
+      |rejected|dismissed|each|every)[\ -](?:best\ )?(?:answer|choice|option|pick|guess)\b"""
 )
 #: The beginning of a hypothetical sentence.
 CONDITION = re.compile(r"(?i)\W{0,3}(?:if|unless|in case|assuming|provided)\b")
@@ -48,6 +55,7 @@ FINAL = re.compile(
     | <(?:final\ )?answer>\s?
     | ^(?:the\ |final\ )?answer(?:\ (?:choice\ |option\ )?|\n)(?=\W{0,2}[A-Z]\W{0,3}$)
     | ^(?:final\ )?answer\n(?=[(\["']?(?-i:[A-Z])[).:\]])
+    | <(?:choice|option|response|output)>\s?
     | \\boxed(?=\{)""",
     re.MULTILINE,
 )
@@ -66,8 +74,8 @@ SENTENCE = re.compile(
     | (?:^|[.!?,;:]\ |\n|\b(?:so|thus|hence|therefore|but)\ )
       it(?:'s|\ is|\ must\ be)\ (?:{_ADVERB}\ )?
     | \bmy\ (?:pick|guess|vote|selection)\ (?:is|would\ be)[ :]{{1,2}}
-    | (?:\b I (?:'d|'ll|'m|\ would|\ will|\ am)?\ |(?:^|\n))
-      (?:choose|pick|select|say|go\ (?:with|for)|going\ with|opt\ for)[ ]
+    | (?:\b I (?:'d|'ll|'m|\ would|\ will|\ am)?\ (?:(?:therefore|thus)\ )?|(?:^|\n))
+      (?:choose|pick|select|say|go\ (?:with|for)|going\ with|opt\ for|proceed\ (?:with|to))[ ]
     | \b(?:therefore|thus|hence|so)[,:]\ (?=[(\["']{{0,2}}[A-Z][)\]"']{{0,2}}[.!]?(?:\n|$))""",
 )
 
@@ -90,8 +98,18 @@ CONCLUDING = re.compile(
     ["')]{0,2} \ ?(?:[:=]|[-=]>)\s?""",
     re.MULTILINE,
 )
-#: The probability that a reply gives to a value: "A (5%), B (85%)".
-PROBABILITY = re.compile(r" ?[(:=-]{0,2} ?[0-9]{1,3}(?:\.[0-9]{1,3})? ?%\)?")
+#: A label before an answer.
+FIELD = re.compile(r"[^\n:]{2,60}: ?")
+#: A label of something else than the answer: "Second best: B", "Level of evidence: A".
+OTHER_LABEL = re.compile(
+    r"(?i)second|third|altern|runner|backup|differential|distract|least|less|worst|wrong|not\b|reject"
+    r"|exclud|eliminat|initial|first|evidence|grade|class|type|group|category|stage|vitamin|hepatitis"
+)
+#: The probability that a reply gives to a value: "A (5%), B (85%)", "A: 0.05".
+PROBABILITY = re.compile(
+    r" ?[(:=-]{0,2} ?"
+    r"(?:[0-9]{1,3}(?:\.[0-9]{1,3})? ?%|(?:0?\.[0-9]{1,4}|[01]\.0{1,4})(?![0-9]))\)?"
+)
 
 # The word for answer, and words that may come between it and the letter, in other languages.
 # Languages written without spaces have no word boundaries.
@@ -118,7 +136,7 @@ FOREIGN_HEDGE = re.compile(
 _RIGHT = (
     rf"(?:the |my )?(?:(?:single |one )?(?:correct|right|best|most likely|most appropriate)"
     rf"(?: next| first| initial)? (?:{_NOUN})|answer|correct|right"
-    rf"|(?:best|most likely|most appropriate)(?=[.,;!\n]|$))"
+    rf"|(?:best|better|most likely|most appropriate)(?=[.,;!\n]|$))"
 )
 _IS_RIGHT = rf" (?i:(?:is|seems to be|must be) (?:{_RIGHT})\b(?! (?:if|only|unless|when|for)\b))"
 
@@ -169,6 +187,8 @@ class LetterPatterns(NamedTuple):
     option: re.Pattern[str]
     contrast: re.Pattern[str]
     listed: re.Pattern[str]
+    second: re.Pattern[str]
+    marked: re.Pattern[str]
     small: re.Pattern[str]
     small_further: re.Pattern[str]
 
@@ -224,6 +244,13 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
         ),
         # ["A", "C"]
         listed=re.compile(rf"(?<!\w)(?:{any_of})(?!\w)"),
+        # "A, maybe C", "A (first), C (second)"
+        second=re.compile(
+            rf"(?:[,;:|.] ?|(?<!\w)\(|\b"
+            rf"(?i:then|maybe|possibly|perhaps|alternatively|or|but|no|mean|for) )"
+            rf"{letter}(?!['-])"
+        ),
+        marked=re.compile(rf"[❌✗✘✖🚫] ?\(?({any_of})(?!\w)"),
         small=re.compile(
             rf"(?P<word>(?i:(?:the )?(?:option|choice|letter) ))?(?P<open>[\[({{'\"]{{0,3}})"
             rf"(?P<letter>{small or '(?!)'})(?!\w)(?P<close>[\])}}'\"]{{0,3}})"
@@ -244,6 +271,38 @@ AFTER_LETTER = re.compile(
       |[Ee]xplanation|[Rr]eason\w{0,3})\b """,
     re.VERBOSE,
 )
+_DENIED = (
+    r"(?:wrong|incorrect|false|(?:un|less |not )likely|unsafe|inadequate|insufficient|unsuitable"
+    r"|inappropriate|contraindicated|ruled out|excluded|eliminated|rejected"
+    r"|(?:less|not) (?:appropriate|suitable|recommended|indicated|correct|needed|safe|enough))"
+    r"(?:(?=[ ]*(?:[\].,;:!)\n-]|$))| (?:because|since|as|for|in|here|due|given|and|but)\b)"
+)
+#: Words after an option that deny it: "A is wrong", "A: no", "A ❌".
+DENIAL = re.compile(
+    r"(?i)[ )\]\"'|.,:;?-]{0,4}[([-]? ?(?:(?:(?:this|that|it|which|he|she) )?"
+    rf"(?:(?:is|was|would be|seems|looks) (?:an? |the |clearly |also )?)?{_DENIED}"
+    r"|(?:is|was|would) not\b(?! only)|(?:is|does|would|can|was)n't\b|[❌✗✘✖🚫])"
+    r"|[^\w\n]{1,4}no(?=[ ]?(?:[.,;!)\n]|$))"
+)
+#: The same after the text of an option that is not known: "A. Aspirin - incorrect".
+LATER_DENIAL = re.compile(
+    r"(?i)(?:(?!\b(?:because|since|as|but|while)\b)[^.,;!?\n]){0,80}?"
+    rf"(?: - |: ?| (?:is|would be|seems) )(?:clearly )?{_DENIED}"
+)
+#: Words after an option that make it a condition, or only the first: "A, if", "A, then".
+CONDITIONED = re.compile(
+    r"(?i) ?[,(;:-]? ?\(?(?:but )?(?:only (?:if|after|when)|if|unless|provided|assuming|depending"
+    r"|when|once|as (?:long|soon) as|conditional|with (?:conditions|reservations))\b"
+    r"|,? (?:(?:and|first,) )?then\b| followed by\b"
+)
+#: A line that announces a discussion of each option: "Let us look at the options:".
+ANNOUNCED = re.compile(
+    r"(?im)^(?=[^\n]*\b(?:options|choices|levels|diagnoses|possibilities|differentials?|each|every"
+    r"|analysis|evaluation|consider\w*|evaluat(?:e|ing)|analy[sz](?:e|ing)|look(?:ing)? at)\b)"
+    r"[^\n]{0,200}(?<!\bis)(?<!\bbe)(?<!answer)(?<!choose)(?<!select)(?<!diagnosis):$"
+)
+#: What leads to an answer on the next line: "The most likely diagnosis is:".
+LEADS = re.compile(r"(?i)(?::|\b(?:is|be|are|therefore|thus|hence|so),?) ?$")
 #: The letter of an option before its text: "B. Zinc".
 LABEL = re.compile(r"\b(?P<letter>\w)[).:] ?")
 SEPARATOR = re.compile(r"[ .):\-'\"]{0,4}")
@@ -257,7 +316,7 @@ def _words(text: str) -> tuple[str, ...]:
 _NOUNS = {
     "choice": (_words("answer choice option diagnosis"),),
     "decision": (
-        _words("decision recommendation recommend verdict outcome judgement judgment"),
+        _words("decision recommendation recommend verdict outcome disposition judgement judgment"),
         _words("interview hire invite shortlist admit approve"),
     ),
     "level": (
@@ -293,6 +352,18 @@ OTHER_FIELDS = frozenset(
         "run resources pain weight seed version year years hours minutes days rate pressure"
     )
 )
+#: Names of JSON fields that explain the answer, and words in names of what is no answer.
+EXPLAINING_FIELDS = frozenset(
+    _words(
+        "reason reasons reasoning rationale explanation justification analysis thought thoughts "
+        "thinking comment comments notes note summary"
+    )
+)
+NO_ANSWER_FIELDS = frozenset(
+    _words(
+        "avoid not rejected unsafe excluded against contraindicated alternative second ruled out"
+    )
+)
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
 _SMALL = _words(
@@ -309,8 +380,20 @@ NUMBER_IN_WORDS = re.compile(
     rf"(?i)(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_SMALL[1:10])}))?|{'|'.join(_SMALL)})"
     r"(?![\w-])"
 )
-#: The scale of a number: "/5", "out of 5", "%".
-SCALE = re.compile(r" ?/ ?(?P<of>[0-9]{1,6})(?![\w/]|\.[0-9])| out of (?P<on>[0-9]{1,6})\b| ?%")
+#: The scale of a number: "/5", "out of 5", "(of 5)", "on a scale from 1 to 5", "%".
+SCALE = re.compile(
+    r"(?i)(?: (?:points?|stars?))? ?\(?(?:/ ?|out of (?:a possible )?|of "
+    r"|on an? (?:scale (?:of|from) )?(?:[0-9]{1,6} ?(?:-|to) ?)?)"
+    r"(?P<highest>[0-9]{1,6})(?:-point scale)?\)?(?![\w/]|\.[0-9])| ?%"
+)
+#: The highest value of a scale in the name of a field: "Rating (1-5)".
+NAMED_SCALE = re.compile(
+    r"\((?:[^()]* )?(?:[0-9]+ ?(?:-|to) ?|/ ?|out of |of )(?P<highest>[0-9]{1,6})\)"
+)
+#: What makes a value less than or more than a number.
+INEQUALITY = re.compile(r"(?:(?<!<)[<>≤≥~]=? ?|\b(?:less|more|greater|fewer) than )$")
+#: A tag before a value: "<level>3".
+TAG = re.compile(r"<[^<>\n]{1,30}> ?$")
 # What may follow a value: the end of a phrase, or a reason. Not "3 mg", "3-year-old", "no fever".
 AFTER_VALUE = re.compile(
     r"""[ ]?(?:$|\n) | [)\]}>";!?<|] | [,:](?![0-9]) | '(?!\w) | \.(?!\w) | [ ]-{1,2}[ ](?![0-9])
@@ -323,7 +406,8 @@ AFTER_VALUE = re.compile(
 RANGE = re.compile(r" ?(?:-|/|,) ?[0-9]| (?:-|to|or|and|versus|vs\.?) ")
 #: What may be between a value and a second one, or its label.
 FURTHER = re.compile(
-    r" ?(?:(?P<joins>[,;(/])|-{1,2}|[:.]) ?(?:(?:or|and|but|maybe|possibly|perhaps) )?"
+    r"(?i) ?(?:(?P<joins>[,;(/|])|-{1,2}|:|\.{1,3}) ?"
+    r"(?:(?:or|and|but|maybe|possibly|perhaps|wait,?) )?"
     r"(?:(?:esi |triage )?level )?"
 )
 #: What may be between a cue and the value: "a level 3", "ESI-3", quotes.
@@ -332,9 +416,22 @@ OPENING = re.compile(
     (?:(?:esi|triage|acuity|urgency|level|score|rating|category|priority)[ :#-]{1,2}){0,3}
     ["'(\[{<]{0,3}"""
 )
+#: What may be between a value and its label.
+LABEL_OPENING = re.compile(r" ?[(:-] ?")
+#: The beginning of a line, before a value or its noun.
+LINE_START = re.compile(r"(?:^|\n)[ >•+=-]{0,8}$")
 BULLET = re.compile(r" ?(?:[->•+=]{1,2} ){0,3}")
 #: What may follow a value at the end of a line.
 ENDING = re.compile(r"""[\s.!,;:"')\]}>|]{0,6}(?:points?|stars?)?[\s.!"')\]}>|]{0,6}$""")
+#: What comes before another value that is possible, or a sum: "2; could be 3", "8 - 1 = 7".
+ALTERNATIVE = re.compile(
+    r"(?i)[^\n]{0,40}?(?:\b(?:(?:could|might|may)(?: also)? be|(?:up|down)graded? to|range:?)"
+    r"(?: from| an?| to)?| =) "
+)
+#: Names that a denial confirms: "No: contraindicated".
+NEGATIVE = re.compile(
+    r"(?i)no\b|not\b|none\b|never\b|den(?:y|ied)|declin|reject|withh|avoid|against"
+)
 LIST_NUMBER = re.compile(r"(?m)^ ?[0-9]{1,3}[.)](?= |$)")
 #: Words after a value that take it back in part.
 CONDITIONAL = re.compile(

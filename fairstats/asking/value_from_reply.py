@@ -28,6 +28,8 @@ from fairstats.asking.reply_patterns import (
     ACRONYM,
     ACTS,
     AFTER_VALUE,
+    ALTERNATIVE,
+    ANNOUNCED,
     ANSWER_FIELDS,
     ARTICLES,
     BEFORE_NAME,
@@ -35,15 +37,24 @@ from fairstats.asking.reply_patterns import (
     CLAUSE_START,
     CONCLUDING,
     CONDITIONAL,
+    CONDITIONED,
     CUT_OFF,
+    DENIAL,
     DOUBT,
     ENDING,
+    EXPLAINING_FIELDS,
     FINAL,
     FOREIGN,
     FOREIGN_HEDGE,
     FURTHER,
+    INEQUALITY,
+    LABEL_OPENING,
+    LINE_START,
     LIST_NUMBER,
     MODIFIERS,
+    NAMED_SCALE,
+    NEGATIVE,
+    NO_ANSWER_FIELDS,
     NUMBER,
     NUMBER_IN_WORDS,
     NUMBERS_IN_WORDS,
@@ -55,6 +66,7 @@ from fairstats.asking.reply_patterns import (
     RETRACTION,
     SCALE,
     SENTENCE_END,
+    TAG,
     noun_cues,
 )
 from fairstats.benchmarks.declaration import Benchmark
@@ -98,6 +110,8 @@ def _read_reply(raw: str | None, benchmark: Benchmark, texts: Mapping[str, str])
     if not _are_letters(texts) or lettered(list(texts.values()), benchmark) is None:
         return parse_value(raw, benchmark)
     parsed = parse_answer(raw, texts)
+    if parsed == UNPARSED and not set(re.findall(r"\b[A-Z]\b", raw or "")) & texts.keys():
+        return parse_value(raw, benchmark)  # It states no letter, but perhaps "level 3".
     letter = parsed.letter
     return parsed if letter is None else ParsedAnswer(benchmark.named(texts[letter]), "ok")
 
@@ -132,7 +146,7 @@ def parse_value(raw: str | None, benchmark: Benchmark) -> ParsedAnswer:
     or begins with it; a refusal anywhere; a last sentence that is only an option.
 
     The fields and nouns of the benchmark's kind come before those of the others. A field of JSON is
-    read if its name is such a noun, or if no other field has a possible value.
+    read if its name is such a noun, or if all others are reasons, ages and the like.
 
     ``3/5`` and ``3 out of 5`` are 3 if 5 is the highest value. Numbers in words are read in final
     statements and named fields only. What follows the end of the model's own turn is no part of the
@@ -167,8 +181,10 @@ def _parse(turn: str, benchmark: Benchmark) -> ParsedAnswer | None:
     later = reader.conclusions()
     # After "Answer: 3", another value is a second answer; "Score: 7" may be that of a part.
     if found := found | later if stated else later or found:
+        found |= reader.last_line()
         return None if reader.retracted() else _decide(found)
-    if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]):
+    # "I cannot give medical advice, but: 3"
+    if reader.refuses(SENTENCE_END.split(text, maxsplit=1)[0]) and not reader.last_line():
         return REFUSED
     if CUT_OFF.search(text, max(0, len(text) - 40)):
         return None
@@ -235,6 +251,11 @@ class _Reader:
         self.numeric = benchmark.kind.name == "score" or any(
             NUMBER.fullmatch(option) for option in benchmark.options
         )
+        #: The highest number that is an answer.
+        self.highest = benchmark.limits[1] if benchmark.kind.numeric else None
+        announced = ANNOUNCED.search(text)
+        #: Where a list of options that are discussed begins.
+        self.listed = announced.end() if announced else len(text)
         #: Position of the end of the last statement that was read.
         self.last = 0
 
@@ -251,8 +272,16 @@ class _Reader:
             }
             if named:
                 return named
-        fits = [fit for words, _, fit in leaves if fit is not None and not words & OTHER_FIELDS]
-        return set(fits) if len(fits) == 1 else set()
+        # A field with another name is read if all the others explain it.
+        rest = [
+            (words, fit)
+            for words, _, fit in leaves
+            if not words & (EXPLAINING_FIELDS | OTHER_FIELDS)
+        ]
+        if len(rest) != 1 or rest[0][0] & NO_ANSWER_FIELDS:
+            return set()
+        fit = rest[0][1]
+        return set() if fit is None or NUMBER.fullmatch(fit) else {fit}
 
     def _whole(self, leaf: Any) -> str | None:
         """Return the value that a JSON value is; None if it is another text."""
@@ -296,9 +325,15 @@ class _Reader:
                 continue
             if values := self._line(start, end, leading=True):
                 every |= values
-                if start in (lines[0][0], lines[-1][0]):
+                # "Discharge: when stable" below another line is about something else.
+                label = start and self.text.startswith(":", self.last)
+                if start in (lines[0][0], lines[-1][0]) and not label:
                     found |= values
         return every if found else set()
+
+    def last_line(self) -> Found:
+        """Return the value that the last line is, and nothing else."""
+        return self._line(self.text.rfind("\n") + 1, len(self.text))
 
     def last_sentence(self) -> Found:
         """Return the option that is the whole last sentence, unless it answers a question."""
@@ -332,9 +367,16 @@ class _Reader:
         found: Found = set()
         for match in cue.finditer(self.text, begin):
             start, end = match.span()
+            listed = start > self.listed and LINE_START.search(self.text, max(0, start - 9), start)
+            if not final and listed:
+                continue  # "Level 1: immediate intervention", below "Let us look at each level:".
             if not self._begins(match) or hedged(self.text, start, end, doubts):
                 continue
             values, after = self._stated(end, final=final)
+            # "Rating (1-5): 4" is on another scale than 1 to 10.
+            named = NAMED_SCALE.search(match[0])
+            if values and named and float(named["highest"]) != self.highest:
+                values = {None}
             # "Overall: no acute distress" is about something else.
             if cue is CONCLUDING and values == {None} and not self._ends_line(after):
                 continue
@@ -411,6 +453,8 @@ class _Reader:
             return set(), position
         value, end = first
         found = {value}
+        if self._taken_back(value, position, end):
+            return {None}, end
         likely = PROBABILITY.match(self.text, end)
         further = FURTHER.match(self.text, likely.end() if likely else end)
         other = self._one(further.end(), words=False) if further else None
@@ -419,6 +463,20 @@ class _Reader:
             is_name = not self.text[other[1] - 1].isdigit()
             found |= {other[0]} if is_name or further["joins"] else set()
         return found, end
+
+    def _taken_back(self, value: str | None, start: int, end: int) -> bool:
+        """Return whether the words after a value deny it, or name another one."""
+        # "Level 1 (Resuscitation): no"
+        opening = LABEL_OPENING.match(self.text, end)
+        label = self.names.match(self.text, opening.end()) if opening else None
+        end = label.end() if label and value in self._meant(label[0]) else end
+        negative = NEGATIVE.match(self.text[start:end].lstrip(" \"'([{<"))
+        if CONDITIONED.match(self.text, end) or (not negative and DENIAL.match(self.text, end)):
+            return True
+        if self.text.startswith("?", end):
+            return True
+        other = ALTERNATIVE.match(self.text, end)
+        return other is not None and self._one(other.end(), words=False) is not None
 
     def _one(self, position: int, *, words: bool) -> tuple[str | None, int] | None:
         """Return the value at a position and its end; None if there is neither name nor number."""
@@ -441,13 +499,17 @@ class _Reader:
         """Return a number if it stands alone and is possible; "3/5" only if 5 is the highest."""
         value = self.benchmark.canonical(number)
         before = self.text[max(0, end - len(number) - 2) : end - len(number)].rstrip()
+        start = end - len(number)
+        less = INEQUALITY.search(self.text, max(0, start - 12), start)
+        quoted = LINE_START.search(self.text, max(0, start - 9), start)
+        if less and not quoted and not TAG.search(self.text, max(0, start - 32), start):
+            value = value if self.text.startswith(">", end) and less[0] == "<" else None
         if self.benchmark.limits[0] < 0 and before.endswith("-"):
             value = None  # "Score - 3" may be a minus.
         scale = SCALE.match(self.text, end)
         if scale:
             end = scale.end()
-            highest = self.benchmark.limits[1] if self.benchmark.kind.numeric else None
-            value = value if float(scale["of"] or scale["on"] or 100) == highest else None
+            value = value if float(scale["highest"] or 100) == self.highest else None
         # "3-Urgent"
         label = self.text.startswith("-", end) and self.names.match(self.text, end + 1)
         stands = AFTER_VALUE.match(self.text, end) or (label and value in self._meant(label[0]))
