@@ -150,6 +150,17 @@ def level(alpha: float) -> str:
     return f"{min(100 * (1 - alpha), 99.9999):g}%"
 
 
+def own_level(alpha: float) -> str:
+    """Name a significance level that is not the default; empty for 0.05.
+
+    Examples
+    --------
+    >>> own_level(0.1), own_level(0.05)
+    ('significance level 0.1 (default: 0.05)', '')
+    """
+    return "" if alpha == 0.05 else f"significance level {alpha:g} (default: 0.05)"
+
+
 def number_word(n: int) -> str:
     """Return small numbers as words, for prose.
 

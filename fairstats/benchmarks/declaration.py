@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from fairstats._lib.formatting import percent, uncapital
+from fairstats._lib.formatting import own_level, percent, uncapital
 from fairstats._lib.model_names import ModelNames
 from fairstats._lib.problems import first_of
 from fairstats._lib.safe_names import declared, text_sha256
@@ -496,10 +496,11 @@ class Benchmark:
             if levels not in spelled_levels(group, first, second)
         )
 
-    def basis(self, margin: float | None = None) -> str:
-        """Return in short what verdicts rest on: declaration, margin and unusual thresholds.
+    def basis(self, margin: float | None = None, *, alpha: float = 0.05) -> str:
+        """Return in short what verdicts rest on: declaration, margin, unusual thresholds and level.
 
-        `margin` is the margin that was used, if it is not the declared one.
+        `margin` is the margin that was used, if it is not the declared one; `alpha` is the
+        significance level.
 
         Examples
         --------
@@ -513,7 +514,8 @@ class Benchmark:
             of_margin += f" on a scale of {self.scale}"
         declared = self.kind.plain_margin(self.equivalence_margin)
         of_margin += f" (declared: ±{declared})" * (self.kind.plain_margin(used) != declared)
-        return "; ".join([f"declaration {self.hash}, {of_margin}", *self.own_thresholds])
+        own = filter(None, [*self.own_thresholds, own_level(alpha)])
+        return "; ".join([f"declaration {self.hash}, {of_margin}", *own])
 
     def attribute(self, name: str) -> Attribute:
         """Return an attribute by name, including the pooled one."""

@@ -212,9 +212,15 @@ def print_table(
         typer.echo(table_json(table) if output.as_json else table_csv(table), nl=False)
 
 
-def with_basis(table: pd.DataFrame, known: Iterable[Benchmark], margin: float | None = None) -> Any:
+def with_basis(
+    table: pd.DataFrame,
+    known: Iterable[Benchmark],
+    margin: float | None = None,
+    *,
+    alpha: float,
+) -> Any:
     """Return a table with what the verdicts of each row's benchmark rest on, as a last column."""
-    of = basis_of(table, known, margin)
+    of = basis_of(table, known, margin, alpha=alpha)
     return table.assign(declaration=table["benchmark"].map(of))
 
 
@@ -223,8 +229,10 @@ def basis_of(
     known: Iterable[Benchmark],
     margin: float | None = None,
     attributes: Container[str] | None = None,
+    *,
+    alpha: float,
 ) -> dict[str, str]:
-    """Return what verdicts rest on by benchmark: declaration, margin and unusual thresholds.
+    """Return what verdicts rest on by benchmark: declaration, margin, unusual thresholds and level.
 
     If only some `attributes` were checked, the others are named.
     """
@@ -235,7 +243,8 @@ def basis_of(
         left_out = [
             of.label for of in one.varied if attributes and of.pairs and of.name not in attributes
         ]
-        found[name] = one.basis(margin) + f"; not checked: {listed(left_out)}" * bool(left_out)
+        found[name] = one.basis(margin, alpha=alpha)
+        found[name] += f"; not checked: {listed(left_out)}" * bool(left_out)
     return found
 
 

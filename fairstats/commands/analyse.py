@@ -108,7 +108,7 @@ def analyze(
         write_parquet(estimates, out)
         typer.echo(f"{len(estimates)} estimates written to {out}", err=True)
     show = draw_differences if chart else print_estimates
-    table = with_basis(estimates, known, margin)
+    table = with_basis(estimates, known, margin, alpha=alpha)
     print_table(table, output, show)
     if engine == "pandas" and output.as_text:
         print_counts(answers, missing_only=True)
@@ -217,7 +217,7 @@ def compare(
             allow_different_items=allow_different_items,
             benchmarks=known,
         )
-    print_table(with_basis(table, known), output)
+    print_table(with_basis(table, known, alpha=alpha), output)
     if output.as_text and not all(map(_is_released, paths)):
         both = " and ".join(dict.fromkeys((old, new)))
         note = f"{both} are answers from your files, not from a release. "
@@ -287,7 +287,7 @@ def rank(
     if output.as_text:
         # It is part of the note.
         table = table.drop(columns="uninformative", errors="ignore")
-    print_table(with_basis(table, known), output)
+    print_table(with_basis(table, known, alpha=alpha), output)
 
 
 def _say_what_is_not_declared(answers: Any, known: list[Benchmark]) -> None:
@@ -415,7 +415,7 @@ def gate(
         benchmarks=known,
     )
     passed, found = int(table["result"].eq(PASS).sum()), set(table["result"])
-    basis = basis_of(table, known, margin if equivalent else None, attribute)
+    basis = basis_of(table, known, margin if equivalent else None, attribute, alpha=alpha)
     result = next(one for one in (FAIL, CANNOT_TELL, PASS) if one in found)
     if as_json:
         checks = {"result": result, "benchmarks": basis, "checks": records(table)}

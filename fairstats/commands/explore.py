@@ -181,7 +181,7 @@ def specifications(
     if out is not None:
         write_parquet(table, out)
         typer.echo(f"{len(table)} rows written to {out}", err=True)
-    shares = with_basis(specification_shares(table, by=by), known)
+    shares = with_basis(specification_shares(table, by=by), known, alpha=alpha)
     print_table(shares, output)
 
 

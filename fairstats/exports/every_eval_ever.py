@@ -179,7 +179,7 @@ def _metric_config(one: AnswerSet, row: Mapping[str, Any]) -> dict[str, Any]:
         parameters["ideal"] = metric.ideal
     if row["metric"] == one.benchmark.kind.difference:
         parameters["equivalence_margin"] = one.benchmark.equivalence_margin
-        parameters["declaration"] = one.benchmark.basis()
+        parameters["declaration"] = one.benchmark.basis(alpha=one.release.alpha)
     return {
         "evaluation_description": metric.definition,
         "metric_id": f"fairstats.{metric.name}",

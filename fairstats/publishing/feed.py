@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import pandas as pd
 
-from fairstats._lib.formatting import counted, uncapital
+from fairstats._lib.formatting import counted, own_level, uncapital
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES
@@ -106,8 +106,9 @@ def release_entry(release: Release) -> FeedEntry:
         judged = rows[rows["verdict"].notna()].reindex(columns=["verdict", "verdict_reason"])
         counts = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
         verdicts = ", ".join(f"{one} {counts[one]}" for one in STATUSES if one in counts)
+        basis = board.benchmark.basis(alpha=release.alpha)
         lines.append(
-            f"{board.benchmark.title} ({board.benchmark.basis()}), {board.version}, "
+            f"{board.benchmark.title} ({basis}), {board.version}, "
             f"{strategy_label(board.strategy)}: {counted(len(board.models), 'model')}; "
             f"verdicts: {verdicts or 'none'}"
         )
@@ -190,7 +191,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
         all have the same verdict other than "disparity", it gives the verdict alone. An
         inconclusive verdict has its reason, if there is one; "equivalent" has the margin, and
         states if there is a caution. A model without a rank on any board is "not ranked". Questions
-        of screening are counted, and runs that were chosen among several are named.
+        of screening are counted. Runs that were chosen among several are named, and so is a
+        significance level other than 0.05.
 
     Raises
     ------
@@ -228,6 +230,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     sent = release.submissions
     if len(selected_runs(sent[sent["model"] == model])):
         message += "; chosen among several runs"
+    if unusual := own_level(release.alpha):
+        message += f"; {unusual}"
     return {
         "schemaVersion": 1,
         "label": ", ".join([f"fairstats {release.name}", *_declarations(release, model)]),

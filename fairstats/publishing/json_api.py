@@ -130,7 +130,10 @@ def model_document(release: Release, model: str) -> dict[str, Any]:
         ],
         "answer_sets": [
             {key: value for key, value in entry.items() if key != "model"}
-            | {"declaration": board.benchmark.basis(), "notes": _notes(release, board)[model]}
+            | {
+                "declaration": board.benchmark.basis(alpha=release.alpha),
+                "notes": _notes(release, board)[model],
+            }
             for entry in release.manifest["answers"]
             for board in release.boards
             if entry["model"] == model and entry in release.answers_of(board, model)
@@ -209,7 +212,7 @@ def _board(release: Release, board: Board) -> Record:
         "strategy": board.strategy,
         "missing": str(policies[0]),
         "equivalence_margin": board.benchmark.equivalence_margin,
-        "declaration": board.benchmark.basis(),
+        "declaration": board.benchmark.basis(alpha=release.alpha),
         "items": len(board.benchmark.items),
         "rows": [_row(release, board, model) for model in board.ordered],
     }

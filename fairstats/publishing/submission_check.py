@@ -423,7 +423,7 @@ def preview(
     )
     ranks = _rank_changes(_ranks(before), _ranks(tables), new)
     names = sorted(submitted["benchmark"].unique())
-    bases = {name: benchmarks[name].basis() for name in names}
+    bases = {name: benchmarks[name].basis(alpha=alpha) for name in names}
     return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced), tuple(alone), bases)
 
 

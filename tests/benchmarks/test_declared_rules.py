@@ -181,6 +181,12 @@ def test_basis_names_the_margin_that_was_used(demo):
     assert demo.basis(0.05) == demo.basis()
 
 
+def test_basis_names_a_level_that_is_not_the_default(demo):
+    """At level 0.1 more is equivalent, so "equivalent" alone would hide how."""
+    assert demo.basis(alpha=0.1) == f"{demo.basis()}; significance level 0.1 (default: 0.05)"
+    assert demo.basis(alpha=0.05) == demo.basis()
+
+
 def test_thresholds_that_are_not_the_default_are_named(demo):
     assert demo.own_thresholds == []
     lax = replace(demo, largest_missing=0.4, common_items=0.3, lowest_accuracy=0.5)
@@ -375,9 +381,11 @@ def test_commands_name_what_verdicts_rest_on(tmp_path, demo, command):
     answers = make_answers(0.8, models=["one", "two"])
     path = write_answers(answers, tmp_path / "answers.parquet")
     assert demo.basis() in " ".join(run(name, path, *options).output.split())
-    found = json.loads(run(name, path, *options, "--json").output)
-    rows = [found["benchmarks"]["demo"]] if name == "gate" else [r["declaration"] for r in found]
-    assert set(rows) == {demo.basis()}
+    for alpha in (0.05, 0.1):
+        found = json.loads(run(name, path, *options, "--alpha", alpha, "--json").output)
+        gated = name == "gate"
+        rows = [found["benchmarks"]["demo"]] if gated else [row["declaration"] for row in found]
+        assert set(rows) == {demo.basis(alpha=alpha)}
 
 
 # Thresholds below a guess

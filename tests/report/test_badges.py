@@ -94,6 +94,19 @@ def test_the_message_sums_up_the_verdicts(release, race, sex, ses, message):
     assert found["color"] == colours.get(message.partition(":")[0], DIM).removeprefix("#")
 
 
+def test_badge_and_feed_name_a_level_that_is_not_the_default(tmp_path):
+    """At level 0.1, verdicts that are open at 0.05 became "equivalent" without a word."""
+    answers = whole(answers_of_models(("Model-1",)))
+    usual, other = (
+        without_questions(undrawn(answers, tmp_path / f"{alpha}", alpha=alpha))
+        for alpha in (0.05, 0.1)
+    )
+    named = "significance level 0.1"
+    assert named in badge(other, "Model-1")["message"]
+    assert named in release_entry(other).summary
+    assert named not in badge(usual, "Model-1")["message"] + release_entry(usual).summary
+
+
 def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, one_pair, all_right):
     benchmark = one_pair(120)
     right = all_right(benchmark)

@@ -242,7 +242,7 @@ def show_provenance(report: AuditReport) -> None:
         *rating_scope(release, model),
         *(
             f"{benchmark.title}: {', '.join(benchmark.sources) or 'no source stated'}; licence: "
-            f"{benchmark.licence}; {benchmark.basis()}"
+            f"{benchmark.licence}; {benchmark.basis(alpha=release.alpha)}"
             for benchmark in {own.benchmark.name: own.benchmark for own in sets}.values()
         ),
         f"Release {release.name}, published {manifest['created_at']}",

@@ -288,7 +288,7 @@ def _key(figures: BoardFigures, release: Release) -> str:
         parts.append(f"Rank: the range that the pairwise tests leave open ({sure} confidence).")
     elif release.policies == ["bounds"]:
         parts.append("There are no ranks, because figures are ranges.")
-    parts.append(f"{board.benchmark.title}: {board.benchmark.basis()}.")
+    parts.append(f"{board.benchmark.title}: {board.benchmark.basis(alpha=release.alpha)}.")
     if any(True for _ in figures.published()):
         parts.append(f"{PUBLISHED} as published: no answers were released to check it.")
     return " ".join(parts)
