@@ -319,7 +319,16 @@ def _counted_answers(answers: pd.DataFrame, missing_only: bool) -> Iterator[str]
             common = missing["answer_raw"].fillna("").map(_beginning).value_counts().head(3)
             shown = ", ".join(f"{text} {number:,}" for text, number in common.items())
             line += f" ({shown})" if shown else ""
+        if cut := _cut_off(rows):
+            line += f"; {cut:,} reached max_tokens and may be cut off: allow more"
         yield printable(line)
+
+
+def _cut_off(rows: pd.DataFrame) -> int:
+    """Return how many replies have as many tokens as was allowed."""
+    if not {"max_tokens", "completion_tokens"} <= set(rows):
+        return 0
+    return int((rows["completion_tokens"] >= rows["max_tokens"]).sum())
 
 
 def _beginning(text: str) -> str:

@@ -60,6 +60,19 @@ def test_run_ends_with_the_counts_of_its_answers(monkeypatch, tmp_path, answers_
     assert ": 2 answers, 1 refused, 1 unparsed" in done.stderr
 
 
+def test_replies_that_were_cut_off_are_counted(monkeypatch, tmp_path, answers_of) -> None:
+    answers = answers_of(["AB", "AB"], groups=("white", "black"), attribute="race")
+    answers["max_tokens"] = 24
+    answers["completion_tokens"] = [24, 3, None, 25]
+    path = tmp_path / "a.parquet"
+    answers.astype({"completion_tokens": "Int64"}).to_parquet(path)
+    replaced(monkeypatch, path)
+    text = ": 4 answers, 0 refused, 0 unparsed; 2 reached max_tokens and may be cut off: allow more"
+    assert text in run("collect", "--model", "m", "--out", tmp_path).stderr
+    answers.assign(completion_tokens=3).to_parquet(path)
+    assert "cut off" not in run("collect", "--model", "m", "--out", tmp_path).stderr
+
+
 def test_missing_option_is_named(tmp_path: Path) -> None:
     done = run("collect", "--out", tmp_path)
     assert done.exit_code == 1
