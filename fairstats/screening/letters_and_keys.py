@@ -19,6 +19,7 @@ from fairstats.screening.answer_sheets import Codes, Layout, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
+    LOOK_LEVEL,
     Finding,
     Flag,
     not_checked,
@@ -94,6 +95,7 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     own = float((given * key).sum() / total)
     # A rater who is often one level too severe is no sign of letters from another start.
     means[n - 1 :] = np.maximum(means[n - 1 :], own * total)
+    variances *= _spread(by_shift - explained, variance)
     z = (moved - means - EXCESS * total) / np.sqrt(np.maximum(variances, 1e-12))
     best = int(np.argmax(z))
     p = min(1.0, float(scipy.stats.norm.sf(z[best])) * len(moved))
@@ -113,6 +115,17 @@ def check_alignment(sheet: Sheet, panel: Panel) -> Finding:
     )
     worst: Flag = "block" if moved_rows and _only_this_set(sheet, panel, best + 1) else "look"
     return Finding(ALIGNMENT, value, mean + EXCESS, p, worst, note, ROWS_MOVED)
+
+
+def _spread(by_shift: FloatArray, variance: float) -> float:
+    """Return how much more agreement varies over rotations than over matchings, beyond chance.
+
+    It does if items of one case are next to each other, with one key and one answer. The highest
+    agreement is left out.
+    """
+    others = np.delete(by_shift, by_shift.argmax())
+    by_chance = max(variance, 1e-12) * float(scipy.stats.chi2.ppf(0.99, len(others)))
+    return max(1.0, float(((others - others.mean()) ** 2).sum()) / by_chance)
 
 
 def _chained(given: FloatArray, key: Codes, shift: int) -> bool:
@@ -209,7 +222,9 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
             stopped = int(of_line[other.index].sum())
             other = other[~of_line[other.index]]
     share = len(other) / max(len(known), 1)
-    p = float(scipy.stats.binom.sf(len(other) - 1, len(known), DIFFERENT_REPLIES))
+    # Replies to one item are not independent: its options may be shown in another order.
+    excess = known.index.isin(other.index) - DIFFERENT_REPLIES
+    p = p_above_zero(pd.Series(excess).groupby(known["item_id"].to_numpy()).sum().to_numpy())
     note = f"{len(other):,} of {len(known):,} stored replies give another {what} than the stored "
     note += "one."
     if stopped:
@@ -228,7 +243,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
 
 
 def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
-    """Return the finding that letters are the key more often than those of replies, if clearer.
+    """Return the finding that letters are the key more often than those of replies, if needed.
 
     Letters of another parser or another run are not. Each item has one vote, in an exact McNemar
     test. Letters that their replies contain do not count.
@@ -243,7 +258,7 @@ def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
     votes = gain.groupby(counted["item_id"]).sum()
     up, down = int((votes > 0).sum()), int((votes < 0).sum())
     p = min(1.0, TESTS_OF_REPLIES * float(scipy.stats.binom.sf(up - 1, up + down, EITHER_LETTER)))
-    if p >= found.p_value:
+    if p >= found.p_value or found.p_value < LOOK_LEVEL:
         return found
     note = (
         f"{found.note} Only the stored letter is right for {up:,} items, only that of the reply "

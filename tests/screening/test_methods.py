@@ -172,6 +172,24 @@ def test_sorted_or_periodic_keys_are_no_sign_of_moved_answers(demo, key):
         assert found.p_value > 0.01, found.note
 
 
+@pytest.mark.parametrize("options", [2, 4])
+def test_items_of_one_case_next_to_each_other_are_no_sign_of_moved_answers(demo, options):
+    """Twelve cases of 50 items each are twelve matchings, not 600."""
+    flags = []
+    for _ in range(40):
+        case = np.repeat(np.arange(12), 50)
+        key = RNG.integers(0, options, 12)
+        wrong = (key + RNG.integers(1, options, 12)) % options
+        given = np.where(RNG.random(12) < 0.4, key, wrong)
+        own = replace(demo, options=tuple("ABCD"[:options]))
+        layout = Layout(own, "1", tuple(map(str, range(600))), key[case].astype(np.int8))
+        letters = np.repeat(given[case][:, None], 8, axis=1).astype(np.int8)
+        others = tuple(sheet(layout, f"m{n}", accuracy=0.8) for n in range(3))
+        found = check_alignment(Sheet("m", "plain", 0, letters), Panel(layout, (), others))
+        flags.append(found.flag(found.p_value))
+    assert set(flags) == {"ok"}
+
+
 def test_p_value_of_alignment_is_not_too_small_for_unrelated_answers(demo):
     """The p-value is bounded by the number of rotations, so it may only be too large."""
     small = 0

@@ -295,6 +295,20 @@ def test_majorities_stored_with_their_first_reply_do_not_block(honest, synthetic
     assert row["flag"] == "look"
 
 
+def test_few_items_with_options_in_another_order_are_not_asked_about(honest, synthetic):
+    """One of 30 items is 3% of the replies, but 1% of many items could be meant."""
+    flags = []
+    for first in range(0, 300, 30):
+        some = honest[0]["item_id"].isin([f"item-{n:03}" for n in range(first, first + 30)])
+        turned = honest[0]["item_id"] == f"item-{first + 7:03}"
+        other = honest[0]["answer"].map(dict(zip("ABCD", "DCBA", strict=True)))
+        shown = "The answer is " + honest[0]["answer"].mask(turned, other) + "."
+        given = honest[0].assign(answer_raw=shown)[some]
+        copies = [given.assign(sample=sample) for sample in range(5)]
+        flags.append(replies_of(pd.concat(copies, ignore_index=True), synthetic)["flag"])
+    assert set(flags) == {"ok"}
+
+
 def test_options_in_reverse_order_for_a_part_of_the_items_do_not_block(honest, synthetic):
     turned = honest[0]["item_id"].str[-1].isin(list("147"))
     other = honest[0]["answer"].map(dict(zip("ABCD", "DCBA", strict=True)))
@@ -374,11 +388,11 @@ def test_letters_on_a_line_before_what_a_base_model_adds_are_the_models(begins, 
 
 
 def test_letters_of_a_list_of_options_are_not_the_models(honest, synthetic):
-    """Wrong letters are stored as A, with which each reply begins, if it is the key."""
+    """Wrong letters are stored as the key, if it is A or B: each reply has both."""
     replies = "A. No.\nB. No.\nC. No.\nD. No.\nThe answer is " + honest[0]["answer"]
     table = honest[0].assign(answer_raw=replies)
     assert replies_of(table, synthetic)["flag"] == "ok"
-    changed = table["answer"].mask(table["answer_key"] == "A", "A")
+    changed = table["answer"].mask(table["answer_key"].isin(["A", "B"]), table["answer_key"])
     assert replies_of(table.assign(answer=changed), synthetic)["flag"] == "look"
 
 
