@@ -211,10 +211,7 @@ def check_submission(
         return SubmissionCheck(path, submission, error.problems, none, None)
     names = set(answers["benchmark"]) | (set() if present is None else set(present["benchmark"]))
     known = load_benchmarks(names, given)
-    # A set that would be replaced is not compared with itself.
-    others = None if present is None else without_sets(present, answers)
-    if others is not None and others.empty:
-        others = None
+    others = None if present is None or present.empty else present
     against = None if others is None else open_pairs(others, known)
     try:
         files: list[Path | FileBytes] = [*(retrievals or ()), *submission.retrieval_files]
@@ -227,11 +224,12 @@ def check_submission(
             refuse_unused(answers, read_retrievals(submission.retrieval_files), str(path))
         screening = screen_opened(open_pairs(answers, known), against).to_frame()
         changes = preview(answers, present, missing=missing, alpha=alpha, benchmarks=known)
-        added = tuple(_added(submission, answers, present, submitters or {}))
+        added, replaced = _of_known_models(submission, answers, present, submitters or {})
     except InputError as error:
         # The answers may not fit those on the board: other items, keys or clusters.
         return SubmissionCheck(path, submission, error.problems, none, None)
-    return SubmissionCheck(path, submission, (), screening, replace(changes, added=added))
+    changes = replace(changes, added=added, replaced=replaced)
+    return SubmissionCheck(path, submission, (), screening, changes)
 
 
 def _refuse_accepted(submission: Submission, accepted: Iterable[str]) -> None:
@@ -269,29 +267,31 @@ def _alike_submitters(
             yield Problem(path, message, remedy, column="submitter", value=by)
 
 
-def _added(
+def _of_known_models(
     submission: Submission,
     answers: pd.DataFrame,
     present: pd.DataFrame | None,
     submitters: Mapping[str, Sequence[str]],
-) -> Iterator[str]:
-    """Name new answer sets of models that the board has, whose pages would show them."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the answer sets of models that the board has: new ones, and those to be replaced."""
     if present is None:
-        return
-    keys = list(UNIT_COLUMNS)
+        return (), ()
+    keys, by = list(UNIT_COLUMNS), submission.declaration.submitter
     there = set(present[keys].itertuples(index=False, name=None))
-    by = submission.declaration.submitter
-    for key in sorted(set(answers[keys].itertuples(index=False, name=None)) - there):
+    added, replaced = [], []
+    for key in sorted(set(answers[keys].itertuples(index=False, name=None))):
         benchmark, version, model, strategy = key
-        if (present["model"] == model).any():
-            others = submitters.get(model, ())
-            whose = f"submitted by {listed(others)}" if others else "without a submission"
-            whose = (
-                "the submitter has the same name"
-                if {*others} == {by}
-                else f"{whose}; these are from {by}"
-            )
-            yield f"{quoted(strategy)} on {benchmark}, {version}, to {quoted(model)} ({whose})"
+        others = submitters.get(model, ())
+        whose = f"submitted by {listed(others)}" if others else "without a submission"
+        whose += f"; these are from {by}"
+        if {*others} == {by}:
+            whose = "the submitter has the same name"
+        if key in there:
+            replaced.append(f"{' / '.join(key)} ({whose})")
+        elif (present["model"] == model).any():
+            name = f"{quoted(strategy)} on {benchmark}, {version}, to {quoted(model)}"
+            added.append(f"{name} ({whose})")
+    return tuple(added), tuple(replaced)
 
 
 def _declared(submission: Submission) -> str:
@@ -371,23 +371,23 @@ class Preview:
     verdicts : pandas.DataFrame
         `fairstats.publishing.diff.VERDICT_COLUMNS`: changed verdicts on other models, whose
         p-values are adjusted together with the new ones.
-    replaced : tuple of str
-        Labels of the answer sets on the board that the submission would replace.
     new : tuple of str
         The benchmarks of the submission that no other answers on the board are to.
     benchmarks : mapping of str to str
         What verdicts rest on, by benchmark: declaration, margin and unusual thresholds.
     added : tuple of str
         The new answer sets of models that the board has, and who submitted the others.
+    replaced : tuple of str
+        The answer sets on the board that the submission would replace, and who submitted them.
     """
 
     figures: pd.DataFrame
     ranks: pd.DataFrame
     verdicts: pd.DataFrame
-    replaced: tuple[str, ...]
     new: tuple[str, ...]
     benchmarks: Mapping[str, str]
     added: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
 
 def preview(
@@ -404,15 +404,13 @@ def preview(
     """
     keys = list(UNIT_COLUMNS)
     new = pd.MultiIndex.from_frame(submitted[keys].drop_duplicates())
-    before, replaced, after = None, list[str](), submitted
+    before, after = None, submitted
     alone = sorted(
         set(submitted["benchmark"]).difference([] if present is None else present["benchmark"])
     )
     if present is not None:
         present = present[present["benchmark"].isin(submitted["benchmark"].unique())]
     if present is not None and len(present):
-        old = pd.MultiIndex.from_frame(present[keys])
-        replaced = [" / ".join(key) for key in new if key in old]
         after = pd.concat([without_sets(present, submitted), submitted], ignore_index=True)
         before = ReleaseInputs.of_answers(present, missing, alpha, benchmarks)
     tables = ReleaseInputs.of_answers(after, missing, alpha, benchmarks)
@@ -424,7 +422,7 @@ def preview(
     ranks = _rank_changes(_ranks(before), _ranks(tables), new)
     names = sorted(submitted["benchmark"].unique())
     bases = {name: benchmarks[name].basis(alpha=alpha) for name in names}
-    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(replaced), tuple(alone), bases)
+    return Preview(_figures(estimates[own]), ranks, verdicts, tuple(alone), bases)
 
 
 def without_sets(answers: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:

@@ -251,8 +251,23 @@ def test_answers_that_are_on_the_board_already_would_be_replaced(board, benchmar
     folder = submit(honest[1], board / "submissions" / "again")
     found = checked(folder, board, benchmark)
     assert len(found.preview.replaced) == 1
-    # Compared with the others only: a set is no copy of itself.
+    # A set is no copy of itself.
     assert found.result == "ok"
+
+
+def test_other_answers_under_a_name_on_the_board_are_asked_about(
+    run, submission, board, benchmark, honest, tmp_path
+):
+    """A run could be repeated until it looks fair, or another model's answers take its place."""
+    accept_submission(submission, board, by="K. Keeper", benchmarks=[benchmark])
+    name = honest[0]["model"].iloc[0]
+    folder = submit(honest[1].assign(model=name), tmp_path / "again", submitter="E. Else")
+    done = run("submission", "check", folder, "--board", board, "--json")
+    (found,) = json.loads(done.stdout)
+    asked = [row["check"] for row in found["screening"] if row["flag"] == "look"]
+    assert "resubmitted" in asked
+    (replaced,) = found["replaced"]
+    assert f"submitted by {FACTS['submitter']}; these are from E. Else" in replaced
 
 
 def test_strategy_for_a_model_of_another_submitter_is_named(
