@@ -30,7 +30,11 @@ from fairstats.inference.clustered_answers import (
     sign_flip_test,
 )
 from fairstats.inference.crossed_means import crossed_interval, crossed_test
-from fairstats.inference.differences import mean_difference, partly_paired_interval
+from fairstats.inference.differences import (
+    mean_beyond,
+    mean_difference,
+    partly_paired_interval,
+)
 from fairstats.inference.effect_sizes import partly_paired_ratio
 from fairstats.inference.evalues import e_bh, mcnemar_evalue
 from fairstats.inference.intersections import shrink_intersections
@@ -218,6 +222,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     limit_levels: lambda: ((0.5, 0.0, "bca", 0.05), {}),
     mcnemar_bounds: lambda: ((np.full((1, len(PATTERNS)), 3),), {}),
     matched_patterns: lambda: (([[1, 0], [0, 1]], [[1, 0], [0, 1]]), {}),
+    mean_beyond: lambda: (([0.1, 0.2, 0.3],), {"limits": (0, 1)}),
     mean_difference: lambda: (([0.1, -0.2, 0.3],), {}),
     partly_paired_ratio: lambda: ((), PAIRED | OWN),
     square_and_add: lambda: (tuple(np.asarray([n]) for n in (6, 10, 4, 10, 0.2)), {"alpha": 0.05}),
@@ -532,6 +537,9 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     ),
     (bounded_mean_interval, {"values": [50]}, r"values\[0\]=50 must be a share"),
     (bounded_mean_interval, {"values": ["x"]}, r"values\[0\]='x' must be a share"),
+    (mean_beyond, {"values": [2.0], "limits": (0, 1)}, r"values\[0\]=2.0 must be"),
+    (mean_beyond, {"values": [], "expected": 2, "limits": (0, 1)}, "expected=2 must be"),
+    (mean_beyond, {"values": [], "limits": (1, 0)}, "two increasing numbers"),
     (mean_difference, {"differences": [2.0], "largest": 1}, r"differences\[0\]=2.0 must be"),
     (mean_difference, {"differences": [NAN]}, r"differences\[0\]=nan must be a finite number"),
     (mean_difference, {"differences": [0.1], "largest": -1}, "largest=-1 must be"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,14 @@ import scipy
 from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
 from fairstats.benchmarks.vignette_items import Item, Vignettes
 from fairstats.inference._checks import check_alpha
+from fairstats.inference.differences import mean_beyond
 from fairstats.vignettes.added_text import added_words
 from fairstats.vignettes.tables import (
     DISTRACTOR,
     KEY,
     MEASURE_COLUMNS,
     Row,
+    difference_row,
     findings_frame,
     flags_frame,
     mean_row,
@@ -192,7 +195,7 @@ def leakage_findings(
 
     Notes
     -----
-    Intervals and p-values are for a mean over items: Student's t, paired for two groups; for values
+    Intervals and p-values are for a mean over items: Student's paired t for two groups; for values
     from 0 to 1 the bootstrap without a seed. They treat items as independent, and are not adjusted
     for their number. Estimates ``by chance`` are means over all pairs of items and have no standard
     error.
@@ -200,6 +203,16 @@ def leakage_findings(
     - A difference of a pair compares two texts on the same item, options and neutral text. What an
       option has in common with the case, and how long or common its words are, cancel. The length
       of the texts does not: a longer text adds more words, of key and distractors equally.
+    - If few texts have a word of an option, a sample may have none. So the test of ``advantage``,
+      and those against chance, are those of `fairstats.inference.differences.mean_beyond`, with
+      room for hits that are not in the sample. For the advantage, these are a text that names the
+      key, and one that names a distractor, or the most that a text here does. If an item could as
+      well have the text of another, at most 5% are significant at level 5%, with 20 to 800 items
+      (600 simulations of each of 60 designs, benchmarks/leakage_errors.py). With Student's t, it
+      was up to 76%.
+    - A text that adds no word has no chance of a hit. If some texts of a group add none, the others
+      have more hits than "by chance": of 30% such texts, 11% of the tests of the key were
+      significant with 100 items, and 38% with 800 (90 and 48 simulations).
     - A text that only keeps to the item's topic may be closer to the key than to distractors, and
       other items' texts have other topics. If the texts of both groups point equally to the key,
       this may be due to the topic.
@@ -225,15 +238,17 @@ def leakage_findings(
             keys = {"aspect": _ASPECT, "measure": measure, "benchmark": benchmark.name}
             keys |= {"attribute": attribute.name}
             of = own[own["attribute"] == attribute.name]
+            every = measures[measures["attribute"] == attribute.name]
             compared = {}
             for group in attribute.groups:
                 of_group = of[of["group"] == group]
                 found = _by_item(of_group[of_group["measure"] == measure])
                 chance = _by_item(of_group[of_group["measure"] == measure + BY_CHANCE])
-                beyond = found - chance.reindex(found.index)
+                # By chance, an item has the text of another, even if its measures are not here.
+                n_texts = max(every.loc[every["group"] == group, "item_id"].nunique(), 2)
                 rows += [
                     keys | {"group_a": group} | row
-                    for row in _of_group(found, chance, beyond, alpha)
+                    for row in _of_group(found, chance, n_texts, alpha)
                 ]
                 compared[group] = found
             for a, b in attribute.pairs:
@@ -245,24 +260,60 @@ def leakage_findings(
 
 
 def _by_item(own: pd.DataFrame) -> pd.DataFrame:
-    """Return both values and the advantage, for items with a usable key and distractor."""
-    means = own.groupby(["item_id", "role"], sort=False)["value"].mean().unstack("role")
-    both = means.reindex(columns=[KEY, DISTRACTOR]).set_axis(["key", "distractors"], axis=1)
+    """Return both values and the advantage, for items with a usable key and distractor.
+
+    ``named`` is the advantage of a text that names one distractor.
+    """
+    of_role = own.groupby(["item_id", "role"], sort=False)["value"]
+    means, sizes = (
+        values.unstack("role").reindex(columns=[KEY, DISTRACTOR])
+        for values in (of_role.mean(), of_role.size())
+    )
+    both = means.set_axis(["key", "distractors"], axis=1).assign(named=-1 / sizes[DISTRACTOR])
     both = both.dropna()
     return both.assign(advantage=both["key"] - both["distractors"])
 
 
 def _of_group(
-    found: pd.DataFrame, chance: pd.DataFrame, beyond: pd.DataFrame, alpha: float
+    found: pd.DataFrame, chance: pd.DataFrame, n_texts: int, alpha: float
 ) -> Iterator[Row]:
+    # Room for a text that names all distractors would hide that several texts name the key.
+    lowest = float(found[["named", "advantage"]].min(axis=None)) if len(found) else -1.0
+    limits = {"key": (0.0, 1.0), "distractors": (0.0, 1.0), "advantage": (lowest, 1.0)}
     for which in ("key", "distractors"):
         yield {"quantity": which} | mean_share_row(found[which], alpha)
-    yield {"quantity": "advantage", "note": _UNEQUAL} | mean_row(found["advantage"], 1.0, alpha)
-    for which, largest in (("key", 1.0), ("distractors", 1.0), ("advantage", 2.0)):
+    advantage = found["advantage"].clip(upper=1.0)  # Rounding may exceed it.
+    own = mean_beyond(advantage, limits=limits["advantage"], alpha=alpha)
+    yield {"quantity": "advantage", "note": _UNEQUAL} | difference_row(own)
+    found = found[found.index.isin(chance.index)]
+    for which in limits:
         mean = {"estimate": chance[which].mean(), "n": len(chance), "note": _CHANCE}
         yield {"quantity": f"{which} by chance"} | mean
-        row = mean_row(beyond[which].dropna(), largest, alpha)
+        expected = chance.loc[found.index, which]
+        row = _beyond_row(found[which], expected, n_texts, limits[which], alpha)
         yield {"quantity": f"{which} beyond chance"} | row
+
+
+def _beyond_row(
+    values: pd.Series[float],
+    chance: pd.Series[float],
+    n_texts: int,
+    limits: tuple[float, float],
+    alpha: float,
+) -> Row:
+    """Return the mean beyond chance, tested as if an item could have the text of any item."""
+    most = limits[1] - limits[0]
+    if not len(values):
+        return mean_row([], most, alpha)
+    # One of the texts is the item's own. Without it, a word that no other text has would be
+    # impossible by chance.
+    beyond = float(values.mean() - chance.mean())
+    expected = float(np.clip(chance.mean() + beyond / n_texts, *limits))
+    found = mean_beyond(values.clip(*limits), expected, limits=limits, alpha=alpha)
+    # This is the difference from all texts. That from all others is larger.
+    larger = n_texts / (n_texts - 1)
+    low, high = max(found.ci_low * larger, -most), min(found.ci_high * larger, most)
+    return difference_row(replace(found, estimate=beyond, ci_low=low, ci_high=high))
 
 
 def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from fairstats._lib.table_schemas import typed_rows
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import MEASURES_SUFFIX, files_ending, load_table, write_parquet
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
-from fairstats.inference.differences import mean_difference
+from fairstats.inference.differences import MeanDifference, mean_difference
 from fairstats.inference.intervals import tango_limits
 from fairstats.inference.item_bootstrap import bounded_mean_interval
 from fairstats.inference.mcnemar import mcnemar
@@ -89,7 +89,11 @@ def mean_row(values: npt.ArrayLike, largest: float, alpha: float) -> Row:
     """Return the mean of one number per item, at most `largest` in size, and its test of 0."""
     # Rounding may exceed the possible range.
     clipped = np.clip(np.asarray(values, dtype=np.float64), -largest, largest)
-    found = mean_difference(clipped, largest=largest, alpha=alpha)
+    return difference_row(mean_difference(clipped, largest=largest, alpha=alpha))
+
+
+def difference_row(found: MeanDifference) -> Row:
+    """Return a mean with its test of 0 as a row of findings."""
     return {
         "estimate": found.estimate,
         "ci_low": found.ci_low,

@@ -13,6 +13,7 @@ from scipy import stats
 
 from fairstats.inference.differences import (
     difference_interval,
+    mean_beyond,
     mean_difference,
     partly_paired_interval,
 )
@@ -180,3 +181,49 @@ def test_rounding_errors_are_not_differences():
 def test_values_that_cannot_be_are_refused(values):
     with pytest.raises(ValueError, match="differences"):
         mean_difference(values, largest=1)
+
+
+def middle(law, hits):
+    """Return the mid-p of as many hits or fewer, and of as many or more."""
+    return law.cdf(hits) - law.pmf(hits) / 2, law.sf(hits) + law.pmf(hits) / 2
+
+
+@pytest.mark.parametrize("hits", [0, 3, 59, 60])
+def test_limits_of_hits_are_clopper_and_pearsons_with_mid_p(hits):
+    n, expected = 60, 0.04
+    found = mean_beyond([1.0] * hits + [0.0] * (n - hits), expected, limits=(0, 1))
+    assert found.estimate == pytest.approx(hits / n - expected)
+    assert found.p_value == pytest.approx(2 * min(middle(stats.binom(n, expected), hits)))
+    low, high = found.ci_low + expected, found.ci_high + expected
+    if hits < n:
+        assert middle(stats.binom(n, high), hits)[0] == pytest.approx(0.025)
+    if hits:
+        assert middle(stats.binom(n, low), hits)[1] == pytest.approx(0.025)
+    assert (low == pytest.approx(0), high == pytest.approx(1)) == (hits == 0, hits == n)
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [0.0] * 30, [1.0] * 30, [0.3] * 30, [-0.2, 1.0]])
+@pytest.mark.parametrize("expected", [-0.5, 0.0, 0.3, 1.0])
+def test_limits_exclude_the_expected_mean_if_it_is_significant(values, expected):
+    found = mean_beyond(values, expected, limits=(-0.5, 1))
+    assert 0 < found.p_value <= 1
+    assert -0.5 <= found.ci_low + expected <= found.ci_high + expected <= 1
+    assert (found.ci_low <= 0 <= found.ci_high) == (found.p_value >= 0.05)
+    mirrored = mean_beyond([-v for v in values], -expected, limits=(-1, 0.5))
+    assert mirrored.p_value == pytest.approx(found.p_value)
+    assert mirrored.ci_low == pytest.approx(-found.ci_high)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
+def test_expected_mean_of_all_items_has_p_of_1(value):
+    assert mean_beyond([value] * 7, value, limits=(0, 1)).p_value == 1
+
+
+def test_limits_of_a_mean_cover_it_if_few_items_have_a_hit():
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(300):
+        values = (rng.random(60) < 0.05) * rng.choice([1 / 3, 1 / 2, 1], 60)
+        found = mean_beyond(values, limits=(0, 1))
+        covered += found.ci_low <= 0.05 * 11 / 18 <= found.ci_high
+    assert covered >= 0.95 * 300

@@ -1,8 +1,11 @@
 """Leakage of the key and of distractors: its measures, estimates and flags."""
 
 import math
+from itertools import islice, product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairstats.benchmarks.vignette_items import read_vignettes
@@ -17,8 +20,10 @@ from fairstats.vignettes.leakage import (
 )
 from fairstats.vignettes.tables import FINDING_COLUMNS, MEASURE_COLUMNS
 from fairstats.vignettes.text.words_and_sentences import content_stems
+from tests.serving import benchmark_script
 from tests.vignette_texts import OPTIONS, item, vignettes
 
+ERRORS = pd.read_csv(Path(__file__).parents[2] / "benchmarks" / "results" / "leakage_errors.csv")
 KEY_NAMED = "Friends discuss cross-linking of DNA eagerly."
 DISTRACTOR_NAMED = "Neighbours fear that it generates free radicals."
 
@@ -238,6 +243,69 @@ def test_figures_counted_by_hand():
         beyond = row(table, f"{which} beyond chance", "white")
         assert beyond["estimate"] == pytest.approx(own - chance)
         assert beyond["ci_low"] < beyond["estimate"] < beyond["ci_high"]
+
+
+def others_named(n, named=()):
+    """Return items whose texts name the key of the next item, or their own (`named`)."""
+    words = ["".join(letters) for letters in islice(product("bdfgklmn", "aou", "rvz"), n + 3)]
+    keys = [f"{word}ix" for word in words]
+    return [
+        item(
+            str(i),
+            white=f"{(keys[i] if i in named else keys[(i + 1) % n]).capitalize()}.",
+            options=dict(zip("ABCD", (keys[i], *keys[-3:]), strict=True)),
+        )
+        for i in range(n)
+    ]
+
+
+def test_key_that_is_named_for_another_item_does_not_leak():
+    # By chance, one text in 60 names the item's key. Without any, every item is below chance.
+    table = findings(*others_named(60))
+    assert row(table, "key", "white")["estimate"] == 0
+    assert row(table, "key by chance", "white")["estimate"] == pytest.approx(1 / 59)
+    beyond = row(table, "key beyond chance", "white")
+    assert beyond["p_value"] > 0.3
+    assert beyond["ci_low"] == pytest.approx(-1 / 59)
+    assert beyond["ci_high"] > 0.02
+
+
+def test_single_text_that_names_its_key_is_chance():
+    # No other text has a word of any option.
+    table = findings(*(item(str(n), white=KEY_NAMED if n == 7 else "") for n in range(9)))
+    beyond = row(table, "key beyond chance", "white")
+    assert beyond["p_value"] > 0.05
+    assert beyond["ci_low"] < 0 < beyond["ci_high"]
+
+
+def test_keys_named_in_a_tenth_of_the_texts_leak():
+    table = findings(*others_named(60, {*range(0, 60, 10)}))
+    for quantity in ("key beyond chance", "advantage beyond chance", "advantage"):
+        found = row(table, quantity, "white")
+        assert found["p_value"] < 0.05
+        assert found["ci_low"] > 0
+
+
+def test_honest_texts_seldom_leak_and_leaks_are_found_as_documented():
+    tests = ["key", "distractors", "beyond", "advantage"]
+    honest, leaking = (ERRORS[(ERRORS["leaking"] > 0) == leak] for leak in (False, True))
+    assert honest[tests].max().max() < 0.055
+    assert honest.loc[honest["items"] == 60, tests].max().max() < 0.035
+    assert honest["key t"].max() == 0.76
+    assert leaking[[f"{name} covers" for name in tests]].min().min() > 0.935
+    for test in ("key", "beyond", "advantage"):
+        assert (leaking[test] > leaking[f"{test} t"] - 0.01).all()
+    of_60 = leaking[leaking["items"] == 60]
+    assert (of_60["key"].min(), of_60["key"].max().round(2)) == (0.8, 0.99)
+    assert (of_60["key t"].min(), of_60["key t"].max()) == (0.605, 0.78)
+
+
+def test_honest_texts_seldom_leak_in_simulations():
+    found = benchmark_script("leakage_errors").errors(60, 4, 0.5, False, 0.0, 30)
+    assert found["key t"] > 0.3
+    for quantity in ("key", "distractors", "beyond", "advantage"):
+        assert found[quantity] <= 0.1
+        assert found[f"{quantity} covers"] == pytest.approx(1 - found[quantity])
 
 
 def test_words_in_every_text_are_attributed_to_chance():
