@@ -12,6 +12,7 @@ from scipy import stats
 
 from fairstats._lib.problems import InputError
 from fairstats.inference.crossed_means import crossed_interval
+from fairstats.inference.verdict import ROOM
 from fairstats.ratings.counterfactual_rates import (
     COUNTERFACTUAL_COLUMNS,
     PAIRED_BIAS_COLUMNS,
@@ -23,6 +24,7 @@ from fairstats.ratings.preferences import preference_rates
 from fairstats.ratings.rates import bias_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
+from tests.serving import benchmark_script
 
 RUBRIC = load_rubric("counterfactual")
 BIAS = [q.dimension for q in RUBRIC.questions if q.about == "bias"]
@@ -338,6 +340,29 @@ def test_three_events_against_enumeration():
                 ]
                 row = found.loc[(aggregation, metric)]
                 assert row["estimate"] == pytest.approx(np.mean(outcomes))
+
+
+def test_limits_of_several_raters_have_room_for_pairs_that_all_report():
+    # One of five raters reports bias in one answer of every fifth pair: never all five.
+    said = {
+        f"{side}{i}": {(P, r): int(side == "a" and r == 0 and i % 5 == 0) for r in range(5)}
+        for i in range(20)
+        for side in "ab"
+    }
+    pairs = item_pairs(*((f"a{i}", f"b{i}") for i in range(20)))
+    row = paired(paired_bias_rates(check_ratings(alone(said)), pairs)).loc[
+        ("pooled", "exactly_one")
+    ]
+    assert row["estimate"] == pytest.approx(0.04)
+    assert row["ci_high"] > 0.19
+    assert row["ci_method"].endswith(ROOM)
+
+
+def test_limits_with_room_cover_if_all_raters_report_few_pairs():
+    script = benchmark_script("overlap_coverage")
+    bare, room = script.of_pairs(np.random.default_rng(1), "both", 10, 0.02, 30, 100)
+    assert bare < 80
+    assert room > 93
 
 
 def test_one_or_more_is_the_sum_of_exactly_one_and_both():

@@ -13,6 +13,7 @@ from fairstats.answers.files import write_answers
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.cli import app
 from fairstats.inference.intervals import wilson
+from fairstats.inference.verdict import ROOM
 from fairstats.retrieval.overlap import (
     ITEM_OVERLAP_COLUMNS,
     OVERLAP_COLUMNS,
@@ -27,6 +28,7 @@ from fairstats.retrieval.retrievals_table import write_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals, open_retrievals
 from tests.make_answers import make_answers
 from tests.retrieval_tables import drawn_lists, retrievals_of, sha256
+from tests.serving import benchmark_script
 
 GROUPS = {
     "race": ("white", "black"),
@@ -338,6 +340,23 @@ def test_replies_that_are_all_the_same():
     same = text_overlap(said(*[("Give <b>aspirin</b>.", "give B aspirin b")] * 30)).iloc[0]
     assert (same["estimate"], same["n_identical"]) == (1, 30)
     assert same["ci_low"] == pytest.approx(float(wilson(30, 30).ci_low))
+
+
+def test_limits_have_room_for_replies_that_are_unlike():
+    alike = [("a b c", "a b c"), ("a b c d e f g h i", "a b c d e f g h")] * 15
+    row = text_overlap(said(*alike)).iloc[0]
+    assert row["estimate"] > 0.97
+    # Of further items, 11% could have none of 30 without one.
+    assert row["ci_low"] < 0.89
+    assert row["ci_method"].endswith(ROOM)
+
+
+def test_limits_with_room_cover_if_few_replies_are_unlike():
+    law = {1.0: 0.49, 0.95: 0.49, 0.2: 0.02}
+    script = benchmark_script("overlap_coverage")
+    bare, room = script.of_law(np.random.default_rng(1), law, 30, 200)
+    assert bare < 60
+    assert room > 93
 
 
 def test_answers_without_replies_or_twice_are_refused(demo):
