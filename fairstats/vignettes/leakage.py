@@ -69,7 +69,8 @@ def leakage_measures(vignettes: Vignettes) -> pd.DataFrame:
             The same for stems that no other option of the item has.
         ``leakage_overlap_by_chance``, ``leakage_distinct_by_chance``
             The mean of the same over the words added by the same group's variants of all *other*
-            items, compared with this item's options and neutral text; NaN for a single item.
+            items that add words, compared with this item's options and neutral text; NaN without
+            any.
 
     Notes
     -----
@@ -151,16 +152,18 @@ def _weights(
 def _shares(
     texts: Sequence[Sequence[str]], weights: scipy.sparse.csr_array, places: dict[str, int]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each option's share in its item's text, and its mean share in all other texts."""
+    """Return each option's share in its item's text, and its mean in all others with words."""
     n = len(texts)
     item = np.repeat(np.arange(n), weights.shape[0] // n)
     rows = [{places[word]: 1.0 for word in text if word in places} for text in texts]
     added = _sparse(rows, len(places))
     own = (added[item] * weights).sum(axis=1)
     others = weights @ added.sum(axis=0) - own
-    adds = np.array([bool(text) for text in texts])[item]
-    chance = others / (n - 1) if n > 1 else np.full(len(own), np.nan)
-    return own, np.where(adds, chance, 0.0)
+    adds = np.array([bool(text) for text in texts])
+    # An item whose text adds no word has no hit by chance either. So no other item has that text.
+    n_others = int(adds.sum()) - 1
+    chance = others / n_others if n_others > 0 else np.full(len(own), np.nan)
+    return own, np.where(adds[item], chance, 0.0)
 
 
 def _sparse(rows: Sequence[dict[int, float]], width: int) -> scipy.sparse.csr_array:
@@ -210,9 +213,6 @@ def leakage_findings(
       well have the text of another, at most 5% are significant at level 5%, with 20 to 800 items
       (600 simulations of each of 60 designs, benchmarks/leakage_errors.py). With Student's t, it
       was up to 76%.
-    - A text that adds no word has no chance of a hit. If some texts of a group add none, the others
-      have more hits than "by chance": of 30% such texts, 11% of the tests of the key were
-      significant with 100 items, and 38% with 800 (90 and 48 simulations).
     - A text that only keeps to the item's topic may be closer to the key than to distractors, and
       other items' texts have other topics. If the texts of both groups point equally to the key,
       this may be due to the topic.

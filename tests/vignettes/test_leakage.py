@@ -138,9 +138,9 @@ def test_chance_is_the_mean_over_all_other_items():
         item("w"),
     ]
     measures = leakage_measures(vignettes(*texts))
-    # Among y, z and w, y has "DNA", "inhibition" and "proteasome".
+    # Among y and z, which add words, y has "DNA", "inhibition" and "proteasome".
     chance = values(measures, "leakage_overlap_by_chance", "white")
-    assert chance == pytest.approx({"A": 1 / 9, "B": 0, "C": 1 / 3, "D": 0})
+    assert chance == pytest.approx({"A": 1 / 6, "B": 0, "C": 1 / 2, "D": 0})
     # A text without additions has none by chance either.
     assert set(values(measures, "leakage_overlap_by_chance", "white", "w").values()) == {0}
 
@@ -230,12 +230,12 @@ def test_figures_counted_by_hand():
     assert difference["estimate"] == pytest.approx(advantage - other)
     key = row(table, "key difference", "white", against="black")
     assert key["estimate"] == pytest.approx((1 + 1 / 3) / 4)
-    # By chance, since all items have the same options: the others' words; d, without additions,
-    # has 0.
+    # By chance, since all items have the same options: the words of the others of a, b and c; d,
+    # without additions, has 0.
     for which, (a, b, c) in {
-        "key": ((1 / 3) / 3, 1 / 3, (1 + 1 / 3) / 3),
-        "distractors": ((1 / 9) / 3, (1 / 9) / 3, 0),
-        "advantage": ((1 / 3 - 1 / 9) / 3, (1 - 1 / 9) / 3, (1 + 1 / 3) / 3),
+        "key": ((1 / 3) / 2, 1 / 2, (1 + 1 / 3) / 2),
+        "distractors": ((1 / 9) / 2, (1 / 9) / 2, 0),
+        "advantage": ((1 / 3 - 1 / 9) / 2, (1 - 1 / 9) / 2, (1 + 1 / 3) / 2),
     }.items():
         chance = row(table, f"{which} by chance", "white")["estimate"]
         assert chance == pytest.approx((a + b + c) / 4)
@@ -272,10 +272,23 @@ def test_key_that_is_named_for_another_item_does_not_leak():
 
 def test_single_text_that_names_its_key_is_chance():
     # No other text has a word of any option.
-    table = findings(*(item(str(n), white=KEY_NAMED if n == 7 else "") for n in range(9)))
+    other = "They mention nothing."
+    table = findings(*(item(str(n), white=KEY_NAMED if n == 7 else other) for n in range(9)))
     beyond = row(table, "key beyond chance", "white")
     assert beyond["p_value"] > 0.05
     assert beyond["ci_low"] < 0 < beyond["ci_high"]
+
+
+def test_key_is_named_by_chance_if_all_texts_with_words_name_it():
+    table = findings(*(item(str(n), white=KEY_NAMED if n % 2 else "") for n in range(20)))
+    assert row(table, "key by chance", "white")["estimate"] == 0.5
+    assert row(table, "key beyond chance", "white")["p_value"] == 1
+
+
+def test_only_text_with_words_has_no_others_to_be_compared_with():
+    measures = leakage_measures(vignettes(item(white=KEY_NAMED), item("y"), item("z")))
+    chance = values(measures, "leakage_overlap_by_chance", "white")
+    assert all(math.isnan(value) for value in chance.values())
 
 
 def test_keys_named_in_a_tenth_of_the_texts_leak():
