@@ -110,6 +110,11 @@ class Layout:
         return replace(self, items=self.items[places], key=self.key[places], units=units)
 
     @property
+    def independent(self) -> npt.NDArray[np.int64]:
+        """Return the independent unit of each item: itself, or its declared cluster."""
+        return np.arange(len(self.items)) if self.units is None else self.units
+
+    @property
     def has_letters(self) -> bool:
         """Return whether answers are unordered options, one of them right."""
         return self.benchmark.kind.needs_key

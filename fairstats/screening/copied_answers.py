@@ -268,14 +268,19 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
         known = usual.models >= ENOUGH_MODELS and usual.errors >= ENOUGH_ERRORS
         limits = (DIFFERENT_MODELS, ITEMS, MARKS) if known else (FEW_MODELS, ITEMS, FEW_MODELS)
     both, found = overlap(one, two, usual, (habits_of(one, panel), habits_of(two, panel))), {}
-    some = both.items_unusual > 0
-    counts: dict[str, Iterable[FloatArray]] = {
-        COPIED: both.letters,
-        COPIED_ITEMS: (both.items_repeated[some], both.items_unusual[some]),
-        COPIED_MARKS: both.marks,
+    some, units = both.items_unusual > 0, panel.layout.independent
+    counts = {
+        COPIED: (units, *both.letters),
+        COPIED_ITEMS: (units[some], both.items_repeated[some], both.items_unusual[some]),
+        COPIED_MARKS: (units, *both.marks),
     }
-    for (check, (repeated, possible)), limit in zip(counts.items(), limits, strict=True):
+    for (check, (unit, repeated, possible)), limit in zip(counts.items(), limits, strict=True):
         if np.count_nonzero(possible) >= FEWEST_ITEMS:
+            value = float(repeated.sum() / possible.sum())
+            if value < SAME_FILE:
+                # Models share errors on a whole case. No case explains that they share all.
+                place = np.unique(unit, return_inverse=True)[1]
+                repeated, possible = (np.bincount(place, each) for each in (repeated, possible))
             p = p_above_zero(repeated - limit * possible)
             there = possible > 0
             if np.array_equal(repeated[there], possible[there]):
@@ -283,7 +288,7 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
                 # that are repeated with a mean probability of at most the limit are all repeated
                 # with at most this one. It is doubled for the choice between two tests.
                 p = min(p, 2 * limit ** np.count_nonzero(there))
-            found[check] = p, float(repeated.sum() / possible.sum()), limit, both.same_wrong
+            found[check] = p, value, limit, both.same_wrong
     return found
 
 

@@ -47,7 +47,7 @@ def check_missing_by_group(sheet: Sheet, panel: Panel) -> Finding:
     """
     layout, found = panel.layout, []
     missing = ~sheet.answered & panel.in_benchmark
-    units = np.arange(len(missing)) if layout.units is None else layout.units
+    units = layout.independent
     others = [pair for pair in layout.other_pairs if sheet.asked[[*pair[1:]]].all()]
     for name, variants in groupby((*layout.pairs, *others), key=itemgetter(0)):
         _, a, b = (list(column) for column in zip(*variants, strict=True))

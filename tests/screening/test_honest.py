@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairstats.screening.answer_sheets import Sheet
+from fairstats.screening.answer_sheets import Layout, Sheet
 from fairstats.screening.copied_answers import check_copied_marks, check_copying
 from fairstats.screening.expected_answers import check_minority_answers
 from fairstats.screening.findings import ASKING
@@ -70,6 +70,32 @@ def test_set_with_hardly_any_error_is_not_asked_about_minority_answers():
         found = check_minority_answers(one, Panel(items.layout, (one,), tuple(others)))
         flags.append(found.flag(found.p_value))
     assert set(flags) == {"not_checked"}
+
+
+def test_models_that_share_errors_on_whole_cases_are_no_copies_but_a_file_is(demo):
+    """Twelve cases of 50 items each: errors on a case are one sign, not 50."""
+    rng, asked = np.random.default_rng(3), 0
+    case = np.repeat(np.arange(12), 50)
+    key = rng.integers(0, 3, 12)[case].astype(np.int8)
+    three = replace(demo, options=("A", "B", "C"))
+    layout = Layout(three, "1", tuple(map(str, range(600))), key, case)
+    for _ in range(20):
+        difficulty = rng.normal(0, 1.2, 12)[case, None]
+        usual, sheets = rng.integers(1, 3, 12)[case, None], []
+        for number in range(7):
+            own = rng.normal(0, 1, 12)[case, None] + rng.logistic(0, 0.3, (600, 8))
+            right = own - difficulty >= np.quantile(own - difficulty, 0.2)
+            wrong = np.where(rng.random((600, 8)) < 0.8, usual, 3 - usual)
+            letters = (key[:, None] + wrong * ~right) % 3
+            sheets.append(Sheet(f"m{number}", "plain", 0, letters.astype(np.int8)))
+        panel = Panel(layout, tuple(sheets), tuple(sheets))
+        flags = [one.flag(one.p_value) for one in (check_copying(s, panel) for s in sheets)]
+        assert "block" not in flags
+        asked += flags.count("look")
+    assert asked <= 3
+    copy = replace(sheets[0], model="copy")
+    found = check_copying(copy, Panel(layout, (copy,), tuple(sheets)))
+    assert found.flag(found.p_value) == "block"
 
 
 def test_two_weak_models_beside_strong_ones_share_wrong_letters_honestly():
