@@ -155,7 +155,7 @@ def test_answer_is_present_exactly_if_status_is_ok(status):
         ("model", "a\x1b[2Jb", "printable characters"),
         ("model", "a\nb", "printable characters"),
         ("model", "a\u202eb", "printable characters"),
-        *[("model", f"GPT-4o {mark}", "without marks") for mark in "*†‡§◆◇▲●"],
+        *[("model", f"GPT-4o {mark}", "without marks") for mark in "*†‡§◆◇▲●⏶⏺"],
         ("model", "GPT-4o \N{FIRST PLACE MEDAL}", "without marks"),
         *[("model", f"GPT-4o{mark}", "without marks") for mark in ("\u2217", " \u204e", "*)")],
         ("model", "GPT-4o  1  equivalent", "two spaces in a row"),
