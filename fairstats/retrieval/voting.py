@@ -21,6 +21,7 @@ from fairstats.counts.grid import NOT_ASKED, Grid, IntArray, item_grid
 from fairstats.inference._checks import check_alpha, check_choice, check_number, check_numbers
 from fairstats.inference.intervals import wilson
 from fairstats.inference.unit_means import mean_over_units, unit_mean
+from fairstats.metrics.metric import roomy
 
 #: Columns of the table from `vote_counts`, in order.
 VOTE_COLUMNS = (
@@ -184,9 +185,10 @@ def vote_counts(
     Notes
     -----
     The limits of the accuracy are Wilson's. Those of the score and the gain, and all for clusters,
-    are those of `fairstats.inference.unit_means.unit_mean`. With several samples of an item there
-    are no limits, since votes on one item are not independent. If no vote has a result, the
-    estimates are NaN.
+    are those of `fairstats.inference.unit_means.unit_mean`. Those of the score have room for rare
+    items that all variants get wrong (`fairstats.inference.verdict.with_room`), unless items have
+    clusters. With several samples of an item there are no limits, since votes on one item are not
+    independent. If no vote has a result, the estimates are NaN.
 
     References
     ----------
@@ -367,6 +369,8 @@ def _count(own: _Votes, alpha: float, units: IntArray | None) -> dict[str, Any]:
         accuracy = _mean_limits(vote_right.astype(np.float64), with_result, (0.0, 1.0), alpha)
     gain = _mean_limits(vote_right - single, with_result, (-1.0, 1.0), alpha)
     of_items = _mean_limits(score, with_answer, (0.0, 1.0), alpha)
+    if units is None and own.answers.max(initial=0) > 1:
+        of_items = roomy(of_items, max(len(score), 1), (0.0, 1.0), alpha)
     return row | {
         "score_low": float(of_items.ci_low),
         "score_high": float(of_items.ci_high),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -112,6 +113,22 @@ def test_counts_by_hand():
     assert row["accuracy_gain_low"] < row["accuracy_gain"] < row["accuracy_gain_high"]
     limits = wilson(3, 4)
     assert (row["accuracy_vote_low"], row["accuracy_vote_high"]) == (limits.ci_low, limits.ci_high)
+
+
+def test_score_has_room_for_rare_items_that_all_variants_get_wrong(demo):
+    texts = ["AAAAAB", *["AAAAAA"] * 29]
+    row = vote_counts(voters(*texts)).iloc[0]
+    # Of 30 more items, one could be wrong throughout.
+    assert row["score_low"] < 1 - 1 / 30
+    assert "score: " in row["ci_method"]
+    assert "with room for rare differences; accuracy: wilson" in row["ci_method"]
+    wards = voters(*texts).assign(
+        benchmark="wards", cluster=lambda own: "w" + own["item_id"].str[-1]
+    )
+    clustered = replace(demo, name="wards", cluster="ward")
+    for answers in (wards, voters("A-----", "B-----", *["A-----"] * 28), voters("------")):
+        row = vote_counts(answers, benchmarks=[clustered]).iloc[0]
+        assert "room" not in row["ci_method"]
 
 
 def test_of_several_samples_each_has_its_vote_and_no_interval():
