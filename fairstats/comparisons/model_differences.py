@@ -96,7 +96,7 @@ def model_difference(
         Whether units are few and of unequal size, and so tested on a fine scale.
     units : float
         The number of independent units, if they have several answers: limits that include 0 then
-        have room for rare ones, but for AD (`fairstats.inference.verdict.with_room`).
+        have room for rare ones (`fairstats.inference.verdict.with_room`).
 
     Notes
     -----
@@ -151,10 +151,10 @@ def model_difference(
         low, high, method = ad_interval(cells, many, evidence, estimate, alpha)
     else:
         low, high, method = item_interval(cells, many, figure, alpha)
-        low, high, room = roomy_difference(
-            estimate, (low, high), units=units, span=furthest, alpha=alpha
-        )
-        low, high, method = max(low, -furthest), min(high, furthest), method + room
+    low, high, room = roomy_difference(
+        estimate, (low, high), units=units, span=furthest, alpha=alpha
+    )
+    low, high, method = max(low, -furthest), min(high, furthest), method + room
     if 0.5 ** int(many.sum()) > alpha:
         # The smallest mid-p of n items: all change in one direction, and half of either extreme
         # counts.

@@ -496,3 +496,29 @@ def test_few_changes_in_one_direction_leave_room_for_the_other(figure, missing):
     found = model_difference(old, new, figure)
     assert found.p_value > 0.1
     assert found.ci_low < found.estimate < 0 < found.ci_high
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr, ad])
+def test_several_samples_leave_room_for_rare_items(figure):
+    rng, samples = np.random.default_rng(4), 20
+    old, new = (
+        np.stack([samples * a, n, samples * b, n, same, n], axis=-1)[:, None]
+        for a, b in rng.binomial(samples, 0.99, (2, 2, 40))
+        for n in [np.full(40, samples**2)]
+        for same in [a * b + (samples - a) * (samples - b)]
+    )
+    without = model_difference(old, new, figure)
+    found = model_difference(old, new, figure, units=40)
+    # Of 40 more items, two could change in all samples.
+    assert -2 / 40 < without.ci_low <= 0 <= without.ci_high < 2 / 40
+    assert found.ci_low < -2 / 40
+    assert found.ci_high > 2 / 40
+    assert found.method == f"{without.method} with room for rare differences"
+    assert found.p_value == without.p_value
+    # Limits that exclude 0 stay there, as the test does.
+    new[:20, :, [2, 4]] = 0
+    without = model_difference(old, new, figure)
+    found = model_difference(old, new, figure, units=40)
+    assert found.p_value < 0.05
+    stays = "ci_low" if found.estimate > 0 else "ci_high"
+    assert getattr(found, stays) == getattr(without, stays) != 0
