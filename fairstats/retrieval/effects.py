@@ -23,6 +23,7 @@ from fairstats.inference._checks import LEAST_P, check_alpha
 from fairstats.inference.clustered_answers import few_clusters_effect
 from fairstats.inference.differences import partly_paired_interval
 from fairstats.inference.unit_means import effective_number
+from fairstats.inference.verdict import ROOM
 from fairstats.metrics.accuracy import estimate_proportion
 from fairstats.metrics.metric import roomy
 from fairstats.retrieval.variant_lists import Lists, asked_with, open_retrievals, refuse_lacking
@@ -137,8 +138,10 @@ def retrieval_effects(
     groups, and a two-sided p-value by Fisher's exact test, unadjusted. With several samples per
     item, or declared clusters of several items, counts are divided by the design effect of few
     clusters (`few_clusters_effect`; for the difference, the larger of the two), shares have room
-    for rare items (`with_room`), and there is no test. A missing answer is neither wrong nor
-    changed, under any policy. Two variants without any retrieved snippets have the same snippets.
+    for rare items (`with_room`), and there is no test. The limits of the difference are then at
+    least Newcombe's from those of both shares, unless there are clusters. A missing answer is
+    neither wrong nor changed, under any policy. Two variants without any retrieved snippets have
+    the same snippets.
 
     References
     ----------
@@ -222,7 +225,8 @@ def _pair_rows(
     if lists.benchmark.kind.name == "score" or not has_key.any():
         members = {}
     for of, own in (members | {ALL: np.ones(len(pairs), dtype=np.bool_)}).items():
-        counted = _Pairs(snippets[own], changed[own], both[own], units[own], alpha)
+        parts = snippets[own], changed[own], both[own], units[own]
+        counted = _Pairs(*parts, alpha, lists.benchmark.cluster is not None)
         for metric, row in counted.rows():
             keys = {"retriever": strategy.retriever, "top_k": k, "of": of, "metric": metric}
             yield {**names, **keys, **row}
@@ -246,6 +250,8 @@ class _Pairs:
     #: The independent unit of each pair: its item, or its declared cluster.
     units: Texts
     alpha: float
+    #: Whether units are declared clusters: differences then have no room for rare ones.
+    clustered: bool = False
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         retrieved = self.snippets != ""
@@ -298,13 +304,31 @@ class _Pairs:
 
         counted = self.units[other | same]
         if len(np.unique(counted)) < len(counted):
-            return row | {
-                "method_note": f"several answers per item or cluster: no test; {NOT_CAUSAL}"
-            }
+            return (
+                row
+                | self._room_for(row, other, same)
+                | {"method_note": f"several answers per item or cluster: no test; {NOT_CAUSAL}"}
+            )
         table = [[changed_other, n_other - changed_other], [changed_same, n_same - changed_same]]
         p = float(scipy.stats.fisher_exact(table).pvalue)
         tested = {"p_value": min(max(p, LEAST_P), 1.0), "test": "fisher exact"}
         return row | tested | {"method_note": f"not adjusted; {NOT_CAUSAL}"}
+
+    def _room_for(self, row: Row, other: Mask, same: Mask) -> Row:
+        """Return limits at least as wide as those from both shares, which have room."""
+        a, b = (self._share(self.changed, kind) for kind in (other, same))
+        if self.clustered or not any(ROOM in str(one["ci_method"]) for one in (a, b)):
+            return {}
+        low, high = (
+            float(np.hypot(a[end] - a["estimate"], b[opposite] - b["estimate"]))
+            for end, opposite in (("ci_low", "ci_high"), ("ci_high", "ci_low"))
+        )
+        wide = row["estimate"] - low, row["estimate"] + high
+        return {
+            "ci_low": min(row["ci_low"], wide[0]),
+            "ci_high": max(row["ci_high"], wide[1]),
+            "ci_method": row["ci_method"] + ROOM,
+        }
 
 
 def _effect(successes: Mask, units: Texts, alpha: float) -> float:

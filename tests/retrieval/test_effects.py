@@ -250,6 +250,25 @@ def test_one_item_with_a_change_does_not_show_that_samples_vary_independently(ke
     assert row["ci_high"] > wilson(1, 60, design_effect=2).ci_high
 
 
+@pytest.mark.parametrize("clustered", [False, True])
+def test_difference_of_several_samples_has_room_for_rare_items(key_a, clustered):
+    pairs = [("A", "A", "ab", "cd")] * 12 + [("A", "A", "ab", "ab")] * 12
+    answers, retrievals = case(pairs)
+    answers["cluster"] = answers["item_id"]
+    samples = pd.concat([answers.assign(sample=number) for number in range(20)], ignore_index=True)
+    # In both parts, one answer to each of eight items differs by chance.
+    black = samples[(samples["group"] == "black") & (samples["sample"] == 0)].index
+    samples.loc[[*black[:8], *black[-8:]], "answer"] = "B"
+    benchmarks = [replace(key_a[0], cluster="patient" if clustered else None)]
+    table = retrieval_effects(samples, retrievals, benchmarks=benchmarks)
+    row = table[(table["of"] == "all") & (table["metric"] == CHANGE_DIFFERENCE)].iloc[0]
+    # Of 12 more items in a part, two could change in all samples.
+    assert (row["ci_low"] < -2 / 12) == (row["ci_high"] > 2 / 12) == (not clustered)
+    assert ("with room for rare differences" in row["ci_method"]) == (not clustered)
+    assert row["estimate"] == 0
+    assert np.isnan(row["p_value"])
+
+
 def test_items_of_a_cluster_count_as_one(key_a):
     pairs = [("A", "B", "ab", "cd")] * 3 + [("A", "A", "ab", "cd")] * 2
     pairs += [("A", "B", "ab", "ab")] * 2 + [("A", "A", "ab", "ab")] * 4
