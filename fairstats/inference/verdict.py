@@ -169,10 +169,10 @@ def widened(
     wide_low: npt.ArrayLike,
     wide_high: npt.ArrayLike,
     *,
-    tested: float,
+    tested: npt.ArrayLike,
 ) -> tuple[FloatArray, FloatArray]:
     """Return limits at least as wide as others; those that exclude `tested` stay, as tests do."""
-    low, high = np.asarray(low), np.asarray(high)
+    low, high, tested = np.asarray(low), np.asarray(high), np.asarray(tested)
     return (
         np.where(low > tested, low, np.fmin(low, wide_low)),
         np.where(high < tested, high, np.fmax(high, wide_high)),

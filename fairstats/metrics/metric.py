@@ -202,12 +202,20 @@ def sizes_of(tables: Sequence[UnitSums]) -> FloatArray:
 
 
 def roomy(
-    found: Estimate, units: npt.ArrayLike, ends: tuple[float, float], alpha: float
+    found: Estimate,
+    units: npt.ArrayLike,
+    ends: tuple[float, float],
+    alpha: float,
+    *,
+    tested: npt.ArrayLike = np.nan,
 ) -> Estimate:
-    """Return an estimate with limits `with_room` for rare units, and says so where it is wider."""
+    """Return an estimate with limits `with_room` for rare units, and says so where it is wider.
+
+    Limits that exclude `tested` stay there, as the test does; NaN without a test that rejects.
+    """
     limits = found.ci_low, found.ci_high
     wide = with_room(found.estimate, *limits, units=units, ends=ends, alpha=alpha)
-    return _with_limits(found, *wide)
+    return _with_limits(found, *widened(*limits, *wide, tested=tested))
 
 
 def roomy_contrast(

@@ -1,4 +1,8 @@
-"""In which direction do levels or scores move between two groups?"""
+"""In which direction do levels or scores move between two groups?
+
+With several samples, limits have room for rare items that move in all of them
+(`fairstats.inference.verdict.with_room`), unless items have clusters.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.unit_means import unit_means
 from fairstats.metrics.mean_difference import stacked
-from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers, flipped
+from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers, flipped, roomy
 
 
-def _share(numbers: Numbers, sign: str) -> dict[str, Any]:
+def _share(numbers: Numbers, sign: str, tested: npt.ArrayLike = np.nan) -> dict[str, Any]:
     limits = (-1.0 if sign == "net" else 0.0, 1.0)
     tables = [
         (s.up - s.down if sign == "net" else getattr(s, sign), s.pairs.astype(np.int64), s.many)
         for s in numbers.sums
     ]
     found = stacked(unit_means(tables, limits=limits, alpha=numbers.alpha), numbers.alpha)
+    # Small chance moves in several samples hide that rare items could move in all of them.
+    several = numbers.outcomes.copies > 1
+    room = several & (numbers.outcomes.benchmark.cluster is None)
+    units = np.where(room, numbers.units, np.inf)
+    found = roomy(found, units, limits, numbers.alpha, tested=tested)
     n = np.array([sums.n for sums in numbers.sums], dtype=np.int64)
     return numbers.rows(replace(found, n=n)) | numbers.moves
 
@@ -27,9 +37,11 @@ def _share(numbers: Numbers, sign: str) -> dict[str, Any]:
 def _net(numbers: Numbers) -> Columns:
     """Add the exact sign test; whole units are flipped."""
     tests = [flip_test(s.up - s.down, s.many, method="exact") for s in numbers.sums]
-    return _share(numbers, "net") | {
+    p_values = np.array([float(one.p_value) for one in tests])
+    tested = np.where(p_values <= numbers.alpha, 0.0, np.nan)
+    return _share(numbers, "net", tested) | {
         "statistic": np.array([float(one.statistic) for one in tests]),
-        "p_value": np.array([float(one.p_value) for one in tests]),
+        "p_value": p_values,
         "test": np.array(
             [f"sign test, {flipped(numbers.outcomes)} ({one.method})" for one in tests],
             dtype=object,

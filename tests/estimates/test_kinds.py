@@ -140,6 +140,44 @@ def test_every_sample_is_paired_with_every_other(declare):
     assert rows.loc["level_a", "n"] == 4
 
 
+@pytest.mark.parametrize(
+    ("samples", "cluster", "room"), [(1, None, False), (5, None, True), (5, "ward", False)]
+)
+def test_moves_in_several_samples_have_room_for_rare_items(samples, cluster, room, declare):
+    level = replace(declare("level"), cluster=cluster)
+    # In the first sample, two answers of each group are higher by chance.
+    texts = ["32", "32", "23", "23", *["22"] * 26]
+    answers = pd.concat(
+        answers_to(level, ["22"] * 30 if sample else texts, sample=sample)
+        for sample in range(samples)
+    )
+    answers["cluster"] = answers["item_id"]
+    table = analyze(answers, benchmarks=[level])
+    rows = table[table["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+    for metric in ("moved_up", "moved_down", "net_moved"):
+        row = rows.loc[metric]
+        assert ("room" in row["ci_method"]) == room
+        # Of 30 more items, three could move in all samples.
+        assert row["ci_high"] > 3 / 30 or not room
+        assert row["ci_low"] < -3 / 30 or not room or metric != "net_moved"
+    assert "room" not in rows.loc["level_difference", "ci_method"]
+
+
+def test_net_moves_exclude_0_as_their_test_does(declare):
+    level = declare("level")
+    # Ten items move in one of three samples.
+    answers = [
+        answers_to(level, [*["22" if sample else "32"] * 10, *["22"] * 20], sample=sample)
+        for sample in range(3)
+    ]
+    table = analyze(pd.concat(answers), benchmarks=[level])
+    rows = table[table["group_b"] == "black"].drop_duplicates("metric").set_index("metric")
+    row = rows.loc["net_moved"]
+    assert row["p_value"] < ALPHA
+    assert row["ci_low"] > 0
+    assert "with room" in row["ci_method"]
+
+
 def test_scores_within_the_tolerance_are_the_same(declare):
     exact, close = (
         declare("score"),
