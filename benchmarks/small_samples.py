@@ -39,10 +39,25 @@ corrects a share ``corrected`` of the items, in all of ``samples``; ``bare`` is 
 without room. The older one is wrong in 10% of the items, and every sample is the other one with
 probability 0.01.
 
+``favoured``: the same for AD, if a newer model favours a group on a share ``favoured`` of the items
+on which the older one does not. Both favour it on a share ``gap``.
+
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
 limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are
 all those of the groups of an attribute or control. The limits are those of all pairs of the
 attribute.
+
+``changing``: the coverage of the same limits if the group changes a share ``changing`` of the
+items, in all ``samples``, and the control a share ``placebo``. Every sample is replaced by another
+letter with probability 0.01. ``bare`` is the coverage of limits without room for rare items.
+
+``voted``: the coverage of the limits of the mean share of right answers to an item, the ``score``
+of `vote_counts`, if a share ``wrong`` of the items is wrong for all ``groups``. An answer is the
+other one with probability 0.01. ``bare`` is that of limits without room.
+
+``shifted``: the coverage of the limits of ``moved_up``, ``net_moved`` and ``level_difference`` for
+levels from 1 to 5. A share ``shifted`` of the items moves up by 2, in all ``samples``. A sample
+differs by 1 with probability 0.01. ``bare`` is that of ``moved_up`` without room.
 
 ``alpha``: the coverage of the 95% limits of Krippendorff's α over items, with the same raters. A
 rating is positive if a normal variable, item + rest with equal variances, exceeds a cut.
@@ -93,12 +108,12 @@ import pandas as pd
 from scipy import stats
 
 from fairstats._lib.result_objects import Estimate
-from fairstats.comparisons.model_differences import accuracy, cfr, model_difference
+from fairstats.comparisons.model_differences import accuracy, ad, cfr, model_difference
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
 from fairstats.inference.agreement import Agreement, Level, agreement, coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
-from fairstats.inference.clustered_answers import design_effect
+from fairstats.inference.clustered_answers import design_effect, flip_test
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.effect_sizes import arcsine, cohens_h_interval
 from fairstats.inference.intervals import tango_limits
@@ -179,6 +194,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "corrected": [
             corrected(*design, n)
             for design in product((40, 100, 200), (1, 3, 10), (0.01, 0.02, 0.04))
+        ],
+        "favoured": [
+            favoured(*design, min(n, 300))
+            for design in product((40, 100, 200), (3, 20), (0.02, 0.04), (0.0, 0.1))
+        ],
+        "changing": [
+            changing(*design, min(n, 300))
+            for design in product((30, 60, 150), (3, 20), ((0.03, 0.0), (0.03, 0.03)))
+        ],
+        "voted": [voted(*design, n) for design in product((30, 60, 200), (6, 12), (0.01, 0.03))],
+        "shifted": [
+            shifted(*design, n) for design in product((30, 40, 60, 100, 200), (3, 20), (0.03, 0.05))
         ],
         "controls": [
             controls(*design, n)
@@ -504,6 +531,108 @@ def corrected(items: int, samples: int, share: float, simulations: int) -> dict[
         found = model_difference(*sides, accuracy)
         covered["bare"] += bool(found.ci_low <= truth["accuracy"] <= found.ci_high)
     design = {"items": items, "samples": samples, "corrected": share}
+    return design | {name: round(number / simulations, 3) for name, number in covered.items()}
+
+
+def favoured(
+    items: int, samples: int, share: float, gap: float, simulations: int
+) -> dict[str, float]:
+    """Return the coverage of the limits of the change of AD if few more items favour a group."""
+    rng = np.random.default_rng([57, items, samples, round(1000 * share), round(1000 * gap)])
+    low, high = 0.01, 0.99
+    truth, covered = share * (high - low), dict.fromkeys(("ad", "bare"), 0)
+    for _ in range(simulations):
+        kind = rng.choice(4, items, p=[share, gap, 0.1, 0.9 - share - gap])
+        sides = []
+        for of_b in (high, low):
+            chances = np.array([[high, high, low, high], [of_b, low, low, high]])
+            a, b = rng.binomial(samples, chances[:, kind])
+            n = np.full(items, samples**2)
+            same = a * b + (samples - a) * (samples - b)
+            sides.append(np.column_stack([samples * a, n, samples * b, n, same, n])[:, None])
+        for name, units in (("ad", items), ("bare", np.inf)):
+            found = model_difference(*sides, ad, units=units)
+            covered[name] += bool(found.ci_low <= truth <= found.ci_high)
+    design = {"items": items, "samples": samples, "favoured": share, "gap": gap}
+    return design | {name: round(number / simulations, 3) for name, number in covered.items()}
+
+
+def changing(
+    items: int, samples: int, shares: tuple[float, float], simulations: int
+) -> dict[str, float]:
+    """Return the level of the test of ``beyond_control`` and the coverage of its limits."""
+    rng = np.random.default_rng([58, items, samples, *(round(1000 * share) for share in shares)])
+    usual = np.array([0.99, *[0.01 / 3] * 3])
+    apart = usual @ usual - usual @ np.roll(usual, 1)
+    truth, found = (shares[0] - shares[1]) * apart, np.zeros(3)
+    for _ in range(simulations):
+        columns = []
+        for share in shares:
+            a, b = rng.multinomial(samples, usual, (2, items))
+            moves = rng.random(items)[:, None] < share
+            b = np.where(moves, np.roll(b, 1, axis=1), b)
+            columns.append(1 - (a * b).sum(axis=1) / samples**2)
+        table = np.column_stack(columns)
+        for place, room in enumerate((True, False)):
+            own = compare_changes(table, np.arange(items), 1.0, 0.05, room=room)
+            found[place] += bool(own["ci_low"] <= truth <= own["ci_high"])
+        found[2] += own["p_value"] <= 0.05
+    coverage, bare, rejected = (found / simulations).round(3).tolist()
+    design = {"items": items, "samples": samples, "changing": shares[0], "placebo": shares[1]}
+    return design | {"coverage": coverage, "bare": bare, "rejected": rejected}
+
+
+def voted(items: int, groups: int, share: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of a mean share of right answers to an item."""
+    rng = np.random.default_rng([59, items, groups, round(1000 * share)])
+    truth, covered = 0.99 - 0.98 * share, np.zeros(2)
+    for _ in range(simulations):
+        right = rng.binomial(groups, np.where(rng.random(items) < share, 0.01, 0.99))
+        values, many = np.unique(right / groups, return_counts=True)
+        bare = unit_mean(values, np.ones_like(many), many, limits=(0, 1))
+        for place, own in enumerate((roomy(bare, items, (0.0, 1.0), 0.05), bare)):
+            covered[place] += bool(own.ci_low <= truth <= own.ci_high)
+    coverage, bare_one = (covered / simulations).round(3).tolist()
+    design = {"items": items, "groups": groups, "wrong": share}
+    return design | {"coverage": coverage, "bare": bare_one}
+
+
+def shifted(items: int, samples: int, share: float, simulations: int) -> dict[str, float]:
+    """Return the coverage of the limits of moves of levels, and of their mean difference."""
+    rng = np.random.default_rng([60, items, samples, round(1000 * share)])
+    steps, chances = np.array([-1, 0, 1]), np.array([0.005, 0.99, 0.005])
+    differences, both = np.subtract.outer(steps, steps), np.outer(chances, chances)
+    up, down = (
+        sum(
+            part * both[side * (differences + move) > 0].sum()
+            for part, move in ((1 - share, 0), (share, 2))
+        )
+        for side in (1, -1)
+    )
+    truth = {"moved_up": up, "bare": up, "net_moved": up - down, "level_difference": 2 * share}
+    covered = dict.fromkeys(truth, 0)
+    once, size, pairs = (np.full(items, samples**power) for power in (0, 1, 2))
+    for _ in range(simulations):
+        a, b = 2 + rng.choice(steps, (2, items, samples), p=chances)
+        a += 2 * (rng.random(items)[:, None] < share)
+        far = a[:, :, None] - b[:, None]
+        ups, downs = ((side * far > 0).sum(axis=(1, 2)) for side in (1, -1))
+        bare = unit_mean(ups, pairs, once, limits=(0, 1))
+        net = unit_mean(ups - downs, pairs, once, limits=(-1, 1))
+        # As for `net_moved`, limits that exclude 0 stay where its test rejects.
+        rejects = flip_test(ups - downs, method="exact").p_value <= 0.05
+        tested = 0.0 if rejects else np.nan
+        found = {
+            "moved_up": roomy(bare, items, (0.0, 1.0), 0.05),
+            "bare": bare,
+            "net_moved": roomy(net, items, (-1.0, 1.0), 0.05, tested=tested),
+            "level_difference": unit_mean_difference(
+                a.sum(axis=1), size, b.sum(axis=1), size, limits=(1, 5)
+            ),
+        }
+        for name, own in found.items():
+            covered[name] += bool(own.ci_low <= truth[name] <= own.ci_high)
+    design = {"items": items, "samples": samples, "shifted": share}
     return design | {name: round(number / simulations, 3) for name, number in covered.items()}
 
 

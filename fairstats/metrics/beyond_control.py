@@ -13,9 +13,9 @@ pairs next to one control. With one pair and one control, tests of 1 to 15 items
 
 With several samples, small chance differences hide that rare items could change in all of them. So
 limits of choices and decisions that include 0 then have room for these
-(`fairstats.inference.verdict.with_room`), unless items have clusters: with 8 or 20 samples of 30 to
-150 items, they cover in 95% or more (300 simulations each). Without room, it was 61% with 20
-samples of 30 items of which 3% change. Tests are the same.
+(`fairstats.inference.verdict.with_room`), unless items have clusters: with 3 or 20 samples of 30 to
+150 items of which 3% change, they cover in 95% or more (300 simulations each). Without room, it was
+57% with 20 samples of 30 items. Tests are the same.
 
 References: Zou & Donner (2008), Statistics in Medicine 27:1693-1702; Newcombe (1998), Statistics in
 Medicine 17:2635-2650.

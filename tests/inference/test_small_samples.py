@@ -28,6 +28,9 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("moved", (100, 8, 0.02, 0.01), "only_a"),
         ("wrong", (30, 20, 0.03, 0.01, False), "bare"),
         ("corrected", (40, 10, 0.04), "bare"),
+        ("favoured", (40, 20, 0.04, 0.0), "bare"),
+        ("voted", (30, 12, 0.03), "bare"),
+        ("shifted", (40, 20, 0.03), "level_difference"),
         ("grades", (60, 1.5), "interval"),
         ("reported", (30, 0.05), "coverage"),
         ("preferred", (100, 4, 10), "coverage"),
@@ -85,6 +88,21 @@ def test_changes_beyond_controls_hold_their_level():
     assert rows["rejected"].max() < 0.065
     assert rows["coverage"].min() >= 0.945
     assert rows.loc[rows["groups"] <= 3, "coverage"].min() >= 0.95
+
+
+def test_limits_with_room_cover_if_few_items_differ_in_all_answers():
+    for name, figures in (
+        ("favoured", ["ad"]),
+        ("changing", ["coverage"]),
+        ("voted", ["coverage"]),
+        ("shifted", ["moved_up", "net_moved"]),
+    ):
+        rows = pd.DataFrame(SMALL[name])
+        assert rows[figures].min().min() >= 0.94
+        assert rows["bare"].min() < 0.8
+    assert pd.DataFrame(SMALL["changing"])["rejected"][1::2].max() < 0.065
+    levels = pd.DataFrame(SMALL["shifted"]).groupby("items")["level_difference"].min()
+    assert levels.round(2).to_dict() == {30: 0.61, 40: 0.66, 60: 0.85, 100: 0.94, 200: 0.94}
 
 
 def test_several_samples_cover_unless_a_rate_is_near_1():
