@@ -40,7 +40,7 @@ without room. The older one is wrong in 10% of the items, and every sample is th
 probability 0.01.
 
 ``favoured``: the same for AD, if a newer model favours a group on a share ``favoured`` of the items
-on which the older one does not. Both favour it on a share ``gap``.
+on which the older one does not. Both favour it on a share ``gap``. At most 300 sets are drawn.
 
 ``controls``: how often the test of ``beyond_control`` rejects at level 5%, and the coverage of its
 limits, if all answers to an item differ from the usual one with probability ``share``. Pairs are
@@ -50,6 +50,7 @@ attribute.
 ``changing``: the coverage of the same limits if the group changes a share ``changing`` of the
 items, in all ``samples``, and the control a share ``placebo``. Every sample is replaced by another
 letter with probability 0.01. ``bare`` is the coverage of limits without room for rare items.
+At most 300 sets are drawn.
 
 ``voted``: the coverage of the limits of the mean share of right answers to an item, the ``score``
 of `vote_counts`, if a share ``wrong`` of the items is wrong for all ``groups``. An answer is the
