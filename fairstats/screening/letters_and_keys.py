@@ -15,11 +15,11 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.asking.answer_from_reply import parse_answer
 from fairstats.asking.own_turn import before_next_turn, is_short
 from fairstats.asking.value_from_reply import read_reply
+from fairstats.inference.differences import mean_beyond
 from fairstats.screening.answer_sheets import Codes, Layout, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
-    LOOK_LEVEL,
     Finding,
     Flag,
     not_checked,
@@ -223,8 +223,10 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
             other = other[~of_line[other.index]]
     share = len(other) / max(len(known), 1)
     # Replies to one item are not independent: its options may be shown in another order.
-    excess = known.index.isin(other.index) - DIFFERENT_REPLIES
-    p = p_above_zero(pd.Series(excess).groupby(known["item_id"].to_numpy()).sum().to_numpy())
+    differs = pd.Series(known.index.isin(other.index), dtype="float64")
+    by_item = differs.groupby(known["item_id"].to_numpy()).mean()
+    beyond = mean_beyond(by_item, DIFFERENT_REPLIES, limits=(0, 1))
+    p = beyond.p_value / 2 if beyond.estimate > 0 else 1 - beyond.p_value / 2
     note = f"{len(other):,} of {len(known):,} stored replies give another {what} than the stored "
     note += "one."
     if stopped:
@@ -243,7 +245,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
 
 
 def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
-    """Return the finding that letters are the key more often than those of replies, if needed.
+    """Return the finding that letters are the key more often than those of replies, if clearer.
 
     Letters of another parser or another run are not. Each item has one vote, in an exact McNemar
     test. Letters that their replies contain do not count.
@@ -258,13 +260,14 @@ def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
     votes = gain.groupby(counted["item_id"]).sum()
     up, down = int((votes > 0).sum()), int((votes < 0).sum())
     p = min(1.0, TESTS_OF_REPLIES * float(scipy.stats.binom.sf(up - 1, up + down, EITHER_LETTER)))
-    if p >= found.p_value or found.p_value < LOOK_LEVEL:
+    if p >= found.p_value:
         return found
     note = (
         f"{found.note} Only the stored letter is right for {up:,} items, only that of the reply "
         f"for {down:,}."
     )
-    question = "Are the letters majorities of several replies? If not, why do they favour the key?"
+    question = "Are the letters majorities of several replies, or were options asked in another "
+    question += "order? If not, why do they favour the key?"
     return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
 
 

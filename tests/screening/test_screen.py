@@ -295,6 +295,19 @@ def test_majorities_stored_with_their_first_reply_do_not_block(honest, synthetic
     assert row["flag"] == "look"
 
 
+@pytest.mark.parametrize("items", [50, 200, 800])
+@pytest.mark.parametrize("share", [0.06, 0.04, 0.03, 0.026, 0.022])
+def test_any_share_of_letters_changed_to_the_key_is_asked_about(honest, synthetic, items, share):
+    """A share just above the limit hid that all of the letters became the key."""
+    own = honest[0][honest[0]["item_id"] < f"item-{items:03}"].reset_index(drop=True)
+    replies = own.assign(answer_raw="The answer is " + own["answer"] + ".")
+    wrong = replies.index[replies["answer"] != replies["answer_key"]]
+    rng = np.random.default_rng(items)
+    changed = rng.choice(wrong, max(round(share * len(own)), 24), replace=False)
+    key = replies["answer"].mask(replies.index.isin(changed), replies["answer_key"])
+    assert replies_of(replies.assign(answer=key), synthetic)["flag"] == "look"
+
+
 def test_few_items_with_options_in_another_order_are_not_asked_about(honest, synthetic):
     """One of 30 items is 3% of the replies, but 1% of many items could be meant."""
     flags = []
