@@ -10,6 +10,7 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.formatting import listed
 from fairstats.counts.grid import NOT_ASKED
 from fairstats.inference.clustered_answers import sign_flip_test
 from fairstats.screening.answer_sheets import Layout, Sheet
@@ -80,17 +81,28 @@ def check_rows(sheet: Sheet, panel: Panel) -> Finding:
 
 
 def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
-    """Compare a sheet with the reference sheet of the same model, strategy and sample, if any."""
-    for other in panel.reference:
-        same_key = (*other.name, other.sample) == (*sheet.name, sheet.sample)
-        if same_key and other is not sheet:
-            differ = int((other.letters != sheet.letters).sum())
-            share = differ / sheet.letters.size
-            note = f"{differ:,} answers differ from those given before under the same name."
-            flag: Flag = "look" if differ else "ok"
-            question = "Why were the answers given again?"
-            return Finding(RESUBMITTED, share, 0.0, np.nan, flag, note, question)
-    return None
+    """Compare a sheet with the reference sheet of the same model, strategy and sample, if any.
+
+    A set also replaces another one with other samples, from which these may have been chosen.
+    """
+    own = {one.sample for one in panel.screened if one.name == sheet.name}
+    before = {
+        other.sample: other
+        for other in panel.reference
+        if other.name == sheet.name and other not in panel.screened
+    }
+    if not before:
+        return None
+    if before.keys() != own:
+        was, now = (listed(map(str, sorted(samples))) for samples in (before, own))
+        note = f"Samples {was} were given before under the same name, and now {now}."
+        question = "Why were other samples given, and how were they chosen?"
+        return Finding(RESUBMITTED, np.nan, 0.0, np.nan, "look", note, question)
+    differ = int((before[sheet.sample].letters != sheet.letters).sum())
+    note = f"{differ:,} answers differ from those given before under the same name."
+    flag: Flag = "look" if differ else "ok"
+    question = "Why were the answers given again?"
+    return Finding(RESUBMITTED, differ / sheet.letters.size, 0.0, np.nan, flag, note, question)
 
 
 def check_samples(samples: list[Sheet], rows: pd.DataFrame, layout: Layout) -> Finding | None:

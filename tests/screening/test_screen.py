@@ -211,6 +211,15 @@ def test_missing_rows_and_other_answers_under_the_same_name_are_looked_at(
     other = random_letters(honest[0], honest[1], synthetic, np.random.default_rng(1))
     rows = by_check(screen(other, whole, benchmarks=[synthetic]), "Model-A")
     assert rows.loc["resubmitted", "flag"] == "look"
+    # Another sample replaces the set too, and of several the best could be chosen.
+    for again, given in (([1], [0]), ([0, 1], [0]), ([0], [0, 1])):
+        now, before = (
+            pd.concat([table.assign(sample=sample) for sample in samples], ignore_index=True)
+            for table, samples in ((honest[0], again), (whole, given))
+        )
+        rows = by_check(screen(now, before, benchmarks=[synthetic]), "Model-A")
+        assert rows.loc["resubmitted", "flag"] == "look"
+        assert "how were they chosen" in rows.loc["resubmitted", "note"]
 
 
 @pytest.mark.parametrize(
