@@ -316,6 +316,8 @@ class Reader:
         named = FIELD.match(self.text, start)
         if named and not OTHER_LABEL.search(named[0]) and not hedged(self.text, start, named.end()):
             start = named.end()
+        elif self._is_listed(start):
+            return set()
         start = self._after(BULLET, start)
         line = self.patterns.label.match(self.text, start)
         if line is None:
@@ -324,6 +326,18 @@ class Reader:
         rest = self.text[self._after(SEPARATOR, line.end()) :].casefold()
         rest = _bare(rest).strip("]})")
         return {line["letter"]} if rest in ("", self.texts[line["letter"]]) else set()
+
+    def _is_listed(self, start: int) -> bool:
+        """Return whether the line that starts here is in a list of options, or of rejected ones."""
+        end = max(0, start - 1)
+        before = self.text[self.text.rfind("\n", 0, end) + 1 : end]
+        if before.endswith(":"):
+            rejected = len(before) <= _SHORT_LINE and OTHER_LABEL.search(before)
+            return bool(rejected or ANNOUNCED.search(before))
+        before = BULLET.sub("", before, count=1)
+        label = self.patterns.label.match(before)
+        named = bool(before) and _bare(before.casefold()) in self.texts.values()
+        return named or (label is not None and before[label.end() : label.end() + 1] in ").:]")
 
     def _is_echo(self, label: re.Match[str], end: int) -> bool:
         """Return whether an option's text follows its letter before `end`: "B. Zinc"."""

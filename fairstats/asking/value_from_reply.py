@@ -335,7 +335,11 @@ class _Reader:
 
     def last_line(self) -> Found:
         """Return the value that the last line is, and nothing else."""
-        return self._line(self.text.rfind("\n") + 1, len(self.text))
+        start = self.text.rfind("\n") + 1
+        above = self.text.rfind("\n", 0, max(0, start - 1)) + 1
+        # The last line of a list of options is no answer.
+        listed = above and self._line(above, start - 1, leading=True)
+        return set() if listed else self._line(start, len(self.text))
 
     def last_sentence(self) -> Found:
         """Return the option that is the whole last sentence, unless it answers a question."""
