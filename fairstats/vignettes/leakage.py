@@ -244,8 +244,10 @@ def leakage_findings(
                 of_group = of[of["group"] == group]
                 found = _by_item(of_group[of_group["measure"] == measure])
                 chance = _by_item(of_group[of_group["measure"] == measure + BY_CHANCE])
-                # By chance, an item has the text of another, even if its measures are not here.
-                n_texts = max(every.loc[every["group"] == group, "item_id"].nunique(), 2)
+                # By chance, an item has the text of another, if both texts add words. Some of
+                # those without a word of any option may add others, so these are the fewest.
+                hit = (every["group"] == group) & (every["value"] > 0)
+                n_texts = max(every.loc[hit, "item_id"].nunique(), 2)
                 rows += [
                     keys | {"group_a": group} | row
                     for row in _of_group(found, chance, n_texts, alpha)

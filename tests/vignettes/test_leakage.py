@@ -279,6 +279,15 @@ def test_single_text_that_names_its_key_is_chance():
     assert beyond["ci_low"] < 0 < beyond["ci_high"]
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_few_texts_with_words_show_no_leak(n):
+    # Of two texts, each names its own item's key or the other's with even chance.
+    named = [item(str(i), white=KEY_NAMED if i < n else "") for i in range(60)]
+    options = [OPTIONS | {"A": f"{word}ix"} for word in ("Bad", "Gov", "Lur")]
+    named[:n] = [item(str(i), white=f"{options[i]['A']}.", options=options[i]) for i in range(n)]
+    assert row(findings(*named), "key beyond chance", "white")["p_value"] > 0.05
+
+
 def test_key_is_named_by_chance_if_all_texts_with_words_name_it():
     table = findings(*(item(str(n), white=KEY_NAMED if n % 2 else "") for n in range(20)))
     assert row(table, "key by chance", "white")["estimate"] == 0.5
