@@ -128,9 +128,10 @@ def model_difference(
     than 1,024 choices of signs are possible, p-value and interval are bounded over them by a normal
     approximation. The bounds are wide if many signs are open.
 
-    Interval and test agree. If an interval excludes 0 but the test does not reject, the interval is
-    extended to 0. If items are so few that the test cannot reject, there is no interval. A p-value
-    from random swaps is at least 1 / (n_resamples + 1); `test` notes if it is at this floor.
+    Interval and test agree, but for AD, whose interval can include 0 where its test rejects. If an
+    interval excludes 0 but the test does not reject, the interval is extended to 0. If items are so
+    few that the test cannot reject, there is no interval. A p-value from random swaps is at least
+    1 / (n_resamples + 1); `test` notes if it is at this floor.
 
     References
     ----------

@@ -92,7 +92,9 @@ def same_prompt(
     `fairstats.inference.unit_means.unit_mean`. Small chance differences hide that rare large ones
     are possible, so the upper limit leaves room for these
     (`fairstats.inference.verdict.with_room`). The lower limit needs none, as no item can have an
-    expected excess below 0 (benchmarks/small_samples.py).
+    expected excess below 0, unless `alike` counts neighbours as the same
+    (benchmarks/small_samples.py). Limits of the agreement have room for rare items that are less
+    steady, unless clusters are the units.
 
     References
     ----------
@@ -131,10 +133,11 @@ def same_prompt(
     number = float(many.sum())
     if there is not None:
         number = effective_number(np.bincount(pd.factorize(there)[0], weights=many))
-    high = roomy(beyond, number, (-1.0, 1.0), alpha).ci_high
-    return SamePrompt(
-        _over_units(share, many, there, (0.0, 1.0), alpha), replace(beyond, ci_high=high)
-    )
+    wide = roomy(beyond, number, (-1.0, 1.0), alpha)
+    agreement = _over_units(share, many, there, (0.0, 1.0), alpha)
+    if there is None:
+        agreement = roomy(agreement, number, (0.0, 1.0), alpha)
+    return SamePrompt(agreement, replace(wide, ci_low=beyond.ci_low))
 
 
 def _over_units(

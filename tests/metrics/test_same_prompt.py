@@ -101,3 +101,16 @@ def test_many_samples_that_vary_by_chance_do_not_hide_a_rare_excess():
     )
     twice = same_prompt(np.repeat(a, 2, axis=0), np.repeat(b, 2, axis=0), units=np.arange(100) // 2)
     assert twice.excess.ci_high == pytest.approx(found.ci_high)
+
+
+def test_agreement_has_room_for_items_that_are_less_steady():
+    """Of 60 items, two are answered at random, and most samples have neither."""
+    rng, covered = np.random.default_rng(5), 0
+    steady, random = [0.99, 0.01, 0.0, 0.0], [0.25] * 4
+    truth = 0.97 * float(np.square(steady).sum()) + 0.03 * 0.25
+    for _ in range(100):
+        chances = np.where(rng.random((60, 1)) < 0.03, random, steady)
+        a, b = (np.array([rng.multinomial(20, own) for own in chances]) for _ in range(2))
+        found = same_prompt(a, b).agreement
+        covered += bool(found.ci_low <= truth <= found.ci_high)
+    assert covered >= 93
