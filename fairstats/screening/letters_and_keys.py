@@ -20,6 +20,7 @@ from fairstats.screening.answer_sheets import Codes, Layout, Sheet
 from fairstats.screening.findings import (
     FEWEST_ITEMS,
     FEWEST_MODELS,
+    LOOK_LEVEL,
     Finding,
     Flag,
     not_checked,
@@ -45,7 +46,7 @@ DIFFERENCE = 0.4
 #: Share of stored replies that our parser reads differently. Another parser may differ on a few.
 DIFFERENT_REPLIES = 0.02
 #: The number of tests of stored replies, by which p-values but that of the share are multiplied.
-TESTS_OF_REPLIES = 3
+TESTS_OF_REPLIES = 4
 #: Share of stored marks, or of replies behind missing answers, that may disagree with the answers.
 DISAGREE = 0.1
 #: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
@@ -240,7 +241,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     question += ", or were options asked in another order?" if layout.has_letters else "?"
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
     if layout.has_letters:
-        found = _towards_key(found, other)
+        found = _between_groups(_towards_key(found, other), other, layout)
     return _wrong_without(found, there[there["answer_key"].notna()], what)
 
 
@@ -269,6 +270,38 @@ def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
     question = "Are the letters majorities of several replies, or were options asked in another "
     question += "order? If not, why do they favour the key?"
     return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
+
+
+def _between_groups(found: Finding, other: pd.DataFrame, layout: Layout) -> Finding:
+    """Return the finding that letters change a pair's gap in one direction, if clearer.
+
+    Whoever exchanges the answers of two versions keeps the accuracy and changes few letters.
+    Letters of another parser or another order of the options change a gap in either direction. Each
+    item has one vote, in an exact sign test; the smallest p-value is multiplied by the pairs.
+    """
+    right = [(other[name] == other["answer_key"]).astype(int) for name in ("answer", "read")]
+    gain, votes = right[0] - right[1], {}
+    for attribute in layout.benchmark.varied:
+        own = other["attribute"] == attribute.name
+        for pair in attribute.pairs:
+            sign = (other["group"] == pair[0]).astype(int) - (other["group"] == pair[1])
+            moved = (gain * sign)[own].groupby(other["item_id"][own]).sum()
+            ups, downs = int((moved > 0).sum()), int((moved < 0).sum())
+            votes[attribute.pair_label(pair)] = max(ups, downs), min(ups, downs)
+    tests = 2 * len(votes) * TESTS_OF_REPLIES
+    p, name = min(
+        (tests * float(scipy.stats.binom.sf(most - 1, most + least, EITHER_LETTER)), name)
+        for name, (most, least) in (votes | {"": (0, 0)}).items()
+    )
+    if p >= min(found.p_value, LOOK_LEVEL):
+        return found
+    most, least = votes[name]
+    note = (
+        f"{found.note} The stored letters move the gap of {name} one way in {most:,} items, and "
+        f"the other way in {least:,}."
+    )
+    question = "Are the letters majorities of several replies? If not, why do they move this gap?"
+    return Finding(REPLIES, most / (most + least), EITHER_LETTER, p, "look", note, question)
 
 
 def _wrong_without(found: Finding, keyed: pd.DataFrame, what: str) -> Finding:

@@ -317,6 +317,26 @@ def test_any_share_of_letters_changed_to_the_key_is_asked_about(honest, syntheti
     assert replies_of(replies.assign(answer=key), synthetic)["flag"] == "look"
 
 
+def test_answers_exchanged_between_groups_under_their_replies_are_asked_about(honest, synthetic):
+    """So few letters are below the limit, and no letter is more often the key."""
+    given = honest[0].assign(answer_raw="The answer is " + honest[0]["answer"] + ".")
+    race = given[given["attribute"] == "race"]
+    first, second = (
+        race[race["group"] == group].set_index("item_id") for group in ("white", "black")
+    )
+    right = first["answer"].eq(first["answer_key"])
+    exchanged = right.index[right & second["answer"].ne(second["answer_key"])][:40]
+    assert len(exchanged) == 40
+    there = race["item_id"].isin(exchanged)
+    other = {"white": second["answer"], "black": first["answer"]}
+    for group, answers in other.items():
+        rows = race.index[there & (race["group"] == group)]
+        given.loc[rows, "answer"] = answers[given.loc[rows, "item_id"]].to_numpy()
+    row = replies_of(given, synthetic)
+    assert row["flag"] == "look"
+    assert "why do they move this gap" in row["note"]
+
+
 def test_few_items_with_options_in_another_order_are_not_asked_about(honest, synthetic):
     """One of 30 items is 3% of the replies, but 1% of many items could be meant."""
     flags = []
