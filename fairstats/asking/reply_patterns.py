@@ -31,12 +31,20 @@ COMBINED = re.compile(r"(?i)\b(?:combination of|both|plus|together with|in addit
 #: What joins another drug or test to the one before, so that it was not chosen alone.
 JOINED = re.compile(r"(?i) ?[+&/]| (?:and|plus|or|followed by|then|in combination with)\b")
 
+# What a denial may be of that says who the patient is: "no insurance", "never-married".
+_OF_PATIENT = (
+    r"(?:[ -]|[ ](?:\w+[ ]){1,2})(?:married|smoked|afford|pay|speak|read|insurance|coverage|income"
+    r"|degree|diploma|education|schooling|address|housing|home|job|partner|children|family|savings"
+    r"|money|english)\b"
+)
 # Words that change the meaning of "the answer is C" if they come before it in the same clause.
 HEDGE = re.compile(
-    r"""(?xi) \b(?:not|never|cannot|neither|nor|no|if|whether|unless|except|than|avoid|wrong
-    |incorrect|contraindicated|inappropriate|unlikely|least|rule[sd]?\ out|why
+    rf"""(?xi) \b(?:(?:not|never|cannot|no)\b(?!{_OF_PATIENT})
+    |neither|nor|if|whether|unless|except|than|avoid|wrong|incorrect|contraindicated|inappropriate
+    |unlikely|least|rule[sd]?\ out|why
     |thought|at\ first|initially|argue|tempting|might\ say|some\ (?:would|might|may)
-    |(?:I|we|to)\ (?:(?:can|could|would|might)\ )?(?:eliminate|reject|dismiss))\b | n't\b
+    |(?:I|we|to)\ (?:(?:can|could|would|might)\ )?(?:eliminate|reject|dismiss))\b
+    | n't\b(?!{_OF_PATIENT})
     | \b(?:initial|preliminary|tentative|provisional|original|draft|previous|second|third|worst
       |alternative|alternate|backup|runner-up|distractor|other|student's|eliminated?|excluded?
       |rejected|dismissed|each|every)[\ -](?:best\ )?(?:answer|choice|option|pick|guess)\b"""
