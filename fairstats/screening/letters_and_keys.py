@@ -45,8 +45,8 @@ ROWS_MOVED = "Is each answer in the row of its item, and are letters counted fro
 DIFFERENCE = 0.4
 #: Share of stored replies that our parser reads differently. Another parser may differ on a few.
 DIFFERENT_REPLIES = 0.02
-#: The number of tests of stored replies, by which p-values but that of the share are multiplied.
-TESTS_OF_REPLIES = 4
+#: The number of tests of stored replies besides that of the share, by which p is multiplied.
+TESTS_OF_REPLIES = 3
 #: Share of stored marks, or of replies behind missing answers, that may disagree with the answers.
 DISAGREE = 0.1
 #: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
