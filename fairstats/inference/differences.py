@@ -359,7 +359,7 @@ def mean_beyond(
     --------
     >>> found = mean_beyond([0.0] * 60, 0.03, limits=(0, 1))
     >>> round(found.estimate, 3), round(found.ci_high, 3), round(found.p_value, 3)
-    (-0.03, 0.018, 0.161)
+    (-0.03, 0.019, 0.161)
     """
     alpha = check_alpha(alpha)
     ends = checked_limits(limits)
