@@ -53,8 +53,8 @@ def _is_time(text: str) -> bool:
 
 # Pages put such marks next to names; other boards, medals. Two spaces divide columns in a terminal.
 _MARK = re.compile(
-    r"[†‡§¶\u20e3\u2300-\u23ff\u2500-\u27bf\u2b00-\u2bff\U0001f396\U0001f3c5\U0001f3c6\U0001f451\U0001f51d"
-    r"\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]|\s\s"
+    r"[†‡§¶\u20e3\u2300-\u23ff\u2500-\u27bf\u2b00-\u2bff\U0001f396\U0001f3c5\U0001f3c6"
+    r"\U0001f451\U0001f51d\U0001f7e0-\U0001f7eb\U0001f947-\U0001f949]|\s\s"
     r"|[*\u204e\u2051\u2055\u2217\u22c6][\s)\]]*$"
 )
 #: The rule of names of models, strategies and versions. It is about characters: how pages write a

@@ -273,6 +273,7 @@ class Reader:
         """Return letters at the beginning of lines, and those of options echoed within a line."""
         found: set[str] = set()
         answers, denied = False, set(self.patterns.marked.findall(self.text))
+        last = self.last_line()
         # An explanation after the answer discusses the other options.
         below = EXPLANATION.search(self.text, 1)
         end = below.start() if below else len(self.text)
@@ -285,7 +286,7 @@ class Reader:
                 self._said_at(match.end())
                 start = match.start()
                 led = LEADS.search(self.text, max(0, start - 30), max(0, start - 1))
-                answers |= start == 0 or led is not None or self.last_line() == letters
+                answers |= start == 0 or led is not None or last == letters
             elif self._taken_back(match["letter"], match.end()):
                 denied.add(match["letter"])
         if found:
@@ -522,10 +523,7 @@ class Reader:
 
     def _option_at(self, position: int) -> str | None:
         """Return the option with its text at `position`, the longest if there are several."""
-        for letter, words in self.texts.items():
-            if words and self.text[position : position + len(words)].casefold() == words:
-                return letter
-        return None
+        return next((letter for letter in self.texts if self._is_own(letter, position)), None)
 
     def _named_in(self, text: str) -> set[str]:
         """Return the options with their whole text in `text`."""

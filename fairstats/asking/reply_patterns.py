@@ -110,8 +110,9 @@ CONCLUDING = re.compile(
 FIELD = re.compile(r"[^\n:]{2,60}: ?")
 #: A label of something else than the answer: "Second best: B", "Level of evidence: A".
 OTHER_LABEL = re.compile(
-    r"(?i)second|third|altern|runner|backup|differential|distract|least|less|worst|wrong|incorrect|not\b|reject"
-    r"|exclud|eliminat|initial|first|evidence|grade|class|type|group|category|stage|vitamin|hepatitis"
+    r"(?i)second|third|altern|runner|backup|differential|distract|least|less|worst|wrong|incorrect"
+    r"|not\b|reject|exclud|eliminat|initial|first|evidence|grade|class|type|group|category|stage"
+    r"|vitamin|hepatitis"
 )
 #: The probability that a reply gives to a value: "A (5%), B (85%)", "A: 0.05".
 PROBABILITY = re.compile(

@@ -277,7 +277,7 @@ def _compare(one: Sheet, two: Sheet, panel: Panel) -> dict[str, tuple[float, flo
     for (check, (unit, repeated, possible)), limit in zip(counts.items(), limits, strict=True):
         if np.count_nonzero(possible) >= FEWEST_ITEMS:
             value = float(repeated.sum() / possible.sum())
-            if value < SAME_FILE:
+            if value < SAME_FILE and panel.layout.units is not None:
                 # Models share errors on a whole case. No case explains that they share all.
                 place = np.unique(unit, return_inverse=True)[1]
                 repeated, possible = (np.bincount(place, each) for each in (repeated, possible))

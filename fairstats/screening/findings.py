@@ -14,7 +14,7 @@ import scipy
 from fairstats._lib.formatting import quoted
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import UNIT_COLUMNS, Unit
-from fairstats.inference.differences import mean_difference
+from fairstats.inference.differences import MeanDifference, mean_difference
 
 Flag = Literal["ok", "declared", "look", "block", "not_checked"]
 #: The flags that ask whoever made the answers something.
@@ -109,7 +109,11 @@ def p_above_zero(by_item: npt.NDArray[np.floating]) -> float:
     >>> round(p_above_zero(np.array([0.2, 0.1, 0.3, -0.1, 0.2, 0.4])), 4)
     0.0239
     """
-    found = mean_difference(by_item)
+    return p_above(mean_difference(by_item))
+
+
+def p_above(found: MeanDifference) -> float:
+    """Return the p-value of the one-sided test that a mean is above the tested one."""
     return found.p_value / 2 if found.estimate > 0 else 1 - found.p_value / 2
 
 

@@ -24,6 +24,7 @@ from fairstats.screening.findings import (
     Finding,
     Flag,
     not_checked,
+    p_above,
     p_above_zero,
     percent,
 )
@@ -226,8 +227,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     # Replies to one item are not independent: its options may be shown in another order.
     differs = pd.Series(known.index.isin(other.index), dtype="float64")
     by_item = differs.groupby(known["item_id"].to_numpy()).mean()
-    beyond = mean_beyond(by_item, DIFFERENT_REPLIES, limits=(0, 1))
-    p = beyond.p_value / 2 if beyond.estimate > 0 else 1 - beyond.p_value / 2
+    p = p_above(mean_beyond(by_item, DIFFERENT_REPLIES, limits=(0, 1)))
     note = f"{len(other):,} of {len(known):,} stored replies give another {what} than the stored "
     note += "one."
     if stopped:
@@ -289,10 +289,11 @@ def _between_groups(found: Finding, other: pd.DataFrame, layout: Layout) -> Find
             ups, downs = int((moved > 0).sum()), int((moved < 0).sum())
             votes[attribute.pair_label(pair)] = max(ups, downs), min(ups, downs)
     tests = 2 * len(votes) * TESTS_OF_REPLIES
-    p, name = min(
+    p_values = (
         (tests * float(scipy.stats.binom.sf(most - 1, most + least, EITHER_LETTER)), name)
-        for name, (most, least) in (votes | {"": (0, 0)}).items()
+        for name, (most, least) in votes.items()
     )
+    p, name = min(p_values, default=(1.0, ""))
     if p >= min(found.p_value, LOOK_LEVEL):
         return found
     most, least = votes[name]

@@ -238,16 +238,15 @@ def leakage_findings(
             keys = {"aspect": _ASPECT, "measure": measure, "benchmark": benchmark.name}
             keys |= {"attribute": attribute.name}
             of = own[own["attribute"] == attribute.name]
-            every = measures[measures["attribute"] == attribute.name]
+            # By chance, an item has the text of another, if both texts add words. Some of those
+            # without a word of any option may add others, so these are the fewest.
+            texts = of[of["value"] > 0].groupby("group")["item_id"].nunique()
             compared = {}
             for group in attribute.groups:
                 of_group = of[of["group"] == group]
                 found = _by_item(of_group[of_group["measure"] == measure])
                 chance = _by_item(of_group[of_group["measure"] == measure + BY_CHANCE])
-                # By chance, an item has the text of another, if both texts add words. Some of
-                # those without a word of any option may add others, so these are the fewest.
-                hit = (every["group"] == group) & (every["value"] > 0)
-                n_texts = max(every.loc[hit, "item_id"].nunique(), 2)
+                n_texts = max(int(texts.get(group, 0)), 2)
                 rows += [
                     keys | {"group_a": group} | row
                     for row in _of_group(found, chance, n_texts, alpha)
