@@ -21,9 +21,9 @@ from fairstats._lib.problems import (
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.schema_checks import check_answers
+from fairstats.asking.answer_from_reply import read_reply
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
 from fairstats.asking.models import AskingOptions, Reply, Shard, Slot, Task, list_tasks
-from fairstats.asking.value_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats_collectors.ask_tasks import ask_tasks, connect, open_journal

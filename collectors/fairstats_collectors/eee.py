@@ -13,7 +13,7 @@ from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, importable_files, json_lines, json_value
 from fairstats._lib.safe_names import canonical_json, file_sha256
 from fairstats.answers.schema import STATUSES
-from fairstats.asking.value_from_reply import lettered
+from fairstats.asking.answer_from_reply import lettered
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
 from fairstats_collectors.mapping_files import ABSENT, OPTIONS, found

@@ -12,7 +12,7 @@ import pandas as pd
 from fairstats._lib.paths import Paths
 from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.records import Record, importable_files, json_value
-from fairstats.asking.value_from_reply import lettered, read_reply
+from fairstats.asking.answer_from_reply import lettered, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping

@@ -27,8 +27,7 @@ from fairstats._lib.untrusted_files import REPORTED_LINES
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
-from fairstats.asking.answer_from_reply import ParsedAnswer
-from fairstats.asking.value_from_reply import read_reply
+from fairstats.asking.answer_from_reply import ParsedAnswer, read_reply
 from fairstats.benchmarks.declaration import Benchmark, folded, is_number
 from fairstats.benchmarks.refusals import (
     decimal_point,

@@ -14,7 +14,7 @@ import pandas as pd
 from fairstats._lib.paths import Paths
 from fairstats._lib.problems import InputError, Problem, input_error, refuse
 from fairstats._lib.records import MAX_BYTES, Record, importable_files
-from fairstats.asking.value_from_reply import lettered, read_reply
+from fairstats.asking.answer_from_reply import lettered, read_reply
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import Given, Mapped, mapping
 from fairstats_collectors.mapping_files import OPTIONS

@@ -14,7 +14,7 @@ from fairstats._lib.problems import Problem, input_error, keyword, refuse
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.asking.value_from_reply import read_reply
+from fairstats.asking.answer_from_reply import read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.loading import load_benchmarks
 from fairstats_collectors.import_answers import options_of

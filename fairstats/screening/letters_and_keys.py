@@ -12,9 +12,8 @@ import scipy
 
 from fairstats._lib.problems import input_error
 from fairstats._lib.result_objects import FloatArray
-from fairstats.asking.answer_from_reply import parse_answer
+from fairstats.asking.answer_from_reply import parse_answer, read_reply
 from fairstats.asking.own_turn import before_next_turn, is_short
-from fairstats.asking.value_from_reply import read_reply
 from fairstats.inference.differences import mean_beyond
 from fairstats.screening.answer_sheets import Codes, Layout, Sheet
 from fairstats.screening.findings import (

@@ -31,7 +31,7 @@ def test_replies_of_the_table_are_read(raw: str, said: str) -> None:
     [
         ("Aspirin.", "A"),
         ("**Aspirin**", None),
-        ("He is on aspirin.", None),
+        ("He is on aspirin.", "C"),
         ("The best answer is aspirin.", None),
     ],
 )
@@ -100,9 +100,9 @@ def test_all_letters_are_read_by_the_same_rules(letter: str) -> None:
     options = dict.fromkeys("ABCD", "") | {key: f"{key.lower()}-text" for key in "ABCD"}
     for form in ("{}", "({})", "{}.", "Answer: {}", "The answer is {}.", "{} is correct.", "{}: x"):
         assert parse_answer(form.format(letter), options).letter == letter, form
-    for form in ("{}", "({})", "{}.", "Answer: {}", "The answer is {}.", "option {}", '"{}"'):
+    for form in ("{}", "({})", "{}.", "Answer: {}", r"\boxed{{{}}}", "option {}", '"{}"'):
         assert parse_answer(form.format(letter.lower()), options).letter == letter, form
-    for form in ("{} is correct.", "{}: x", "The answer is {}", "Answer: {} stent", "so {}, b"):
+    for form in ("{} is correct.", "{}: x", "The answer is {}.", "Answer: {} stent", "so {}, b"):
         assert parse_answer(form.format(letter.lower()), options).letter is None, form
 
 
@@ -112,27 +112,28 @@ NO_TEXTS = dict.fromkeys("ABCD", "")
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ("The diagnosis is vitiligo (C).", "C"),
-        ("The best next step is coronary angiography (Option C).", "C"),
-        ("He has a STEMI. The most likely diagnosis is a closed artery (B)", "B"),
-        ("Coronary angiography (C) is the best next step.", "C"),
-        ("The diagnosis is not vitiligo (C).", None),
-        ("The diagnosis is vitiligo rather than eczema (C).", None),
-        ("The diagnosis is vitiligo or eczema (C).", None),
-        ("The diagnosis is vitiligo (C), unlike eczema (D).", None),
-        ("If it itches, the diagnosis is eczema (C).", None),
-        ("The diagnosis is vitiligo (C). Wait, it may be another.", None),
-        ("Angiography (C) is the best next step only if aspirin (A) fails.", None),
-        ("Vitiligo (C)", None),
-        ("The patient has hepatitis (C).", None),
+        ("The diagnosis is C.", "C"),
         (": (C)", "C"),
+        ("C. Vitamin A deficiency only", "C"),
+        ("C: Borderline, or until he is stable", "C"),
+        ("C, if he is stable", None),
+        ("A. Aspirin - incorrect", None),
+        ("A. Aspirin and D. Influenza vaccine", None),
+        ("Answer: A. Pneumococcus, B. H.influenza", None),
+        ('{"answer_choice": "A. 3 min or B. 5 min"}', None),
+        ('{"answer_choice": "B>A>D>C"}', None),
+        ("The diagnosis is vitiligo (C).", None),
+        ("The patient has hepatitis (C).", None),
     ],
 )
-def test_letter_after_a_phrase_without_option_texts(raw: str, said: str | None) -> None:
+def test_rest_after_a_letter_may_be_the_text_that_is_not_known(raw: str, said: str | None) -> None:
     assert parse_answer(raw, NO_TEXTS).letter == said
 
 
-@pytest.mark.parametrize("said_and_raw", [r for g in TABLE["groups"] for r in g["replies"]])
+READ = [group for group in TABLE["groups"] if not group["why"].startswith("Forms without a rule")]
+
+
+@pytest.mark.parametrize("said_and_raw", [r for g in READ for r in g["replies"]])
 def test_replies_of_the_table_without_option_texts(said_and_raw: tuple[str, str]) -> None:
     # An unknown text cannot contradict a letter, so some contradictions are missed.
     said, raw = said_and_raw
@@ -216,10 +217,11 @@ def test_any_number_of_options_and_empty_options() -> None:
 
 def test_only_whole_numbers_name_an_option() -> None:
     options = {"A": "5 mg", "B": "15 mg", "C": "2.5 mg", "D": "5 mg/kg"}
-    assert parse_answer("Give 5 mg.", options).letter == "A"
-    assert parse_answer("Give 2.5 mg.", options).letter == "C"
-    assert parse_answer("Give 5 mg/kg.", options).letter == "D"
-    assert parse_answer("Give 0.5 mg.", options).letter is None
+    assert parse_answer("Answer: 5 mg.", options).letter == "A"
+    assert parse_answer("Answer: 2.5 mg.", options).letter == "C"
+    assert parse_answer("Answer: 5 mg/kg.", options).letter == "D"
+    assert parse_answer("Answer: 0.5 mg.", options).letter is None
+    assert parse_answer("Answer: 5 mg daily", options).letter is None
 
 
 PIECES = st.sampled_from(

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.asking.answer_from_reply import ParsedAnswer
-from fairstats.asking.value_from_reply import parse_value, read_reply
+from fairstats.asking.answer_from_reply import ParsedAnswer, parse_value, read_reply
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import KINDS
 from fairstats.benchmarks.loading import load_benchmark

@@ -131,7 +131,7 @@ def test_options_are_read_with_their_texts(table):
 def test_unreadable_reply_does_not_affect_others(table, benchmark_file):
     replies = [
         "C",
-        "The diagnosis is vitiligo (C).",
+        "The diagnosis is C: vitiligo.",
         "C. It is \ud83d",
         "\x00",
         ": A",

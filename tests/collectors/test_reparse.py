@@ -135,8 +135,8 @@ def test_items_file_is_required_if_texts_are_not_shipped(answers, tmp_path):
     assert letters["male"] == "C"
 
 
-def test_letters_only_reads_a_letter_after_a_phrase(answers):
-    answers = answers.assign(answer_raw="The diagnosis is vitiligo (C).", status="unparsed")
+def test_letters_only_reads_a_letter_before_a_text_that_is_not_known(answers):
+    answers = answers.assign(answer_raw="The diagnosis is C: vitiligo.", status="unparsed")
     letters = reparse_answers(answers.assign(answer=None), letters_only=True).answers["answer"]
     assert set(letters) == {"C"}
 
