@@ -120,6 +120,11 @@ class Layout:
         return self.benchmark.kind.needs_key
 
     @property
+    def noun(self) -> str:
+        """Return what an answer is called: a letter or an answer."""
+        return "letter" if self.has_letters else "answer"
+
+    @property
     def options(self) -> int:
         """Return the number of options."""
         return len(self.benchmark.options)

@@ -205,7 +205,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
         table[column] = table[column].map(layout.benchmark.canonical, na_action="ignore")
     there = table[table["read"].notna()]
     known, without = there[there["answer"].notna()], there[there["answer"].isna()]
-    what = "letter" if layout.has_letters else "answer"
+    what = layout.noun
     if there.empty:
         if table["answer"].isna().all():
             return None
@@ -240,7 +240,8 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     question += ", or were options asked in another order?" if layout.has_letters else "?"
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
     if layout.has_letters:
-        found = _between_groups(_towards_key(found, other), other, layout)
+        found = _towards_key(found, other)
+    found = _between_groups(found, other, layout)
     return _wrong_without(found, there[there["answer_key"].notna()], what)
 
 
@@ -272,14 +273,14 @@ def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
 
 
 def _between_groups(found: Finding, other: pd.DataFrame, layout: Layout) -> Finding:
-    """Return the finding that letters change a pair's gap in one direction, if clearer.
+    """Return the finding that answers change a pair's gap in one direction, if clearer.
 
-    Whoever exchanges the answers of two versions keeps the accuracy and changes few letters.
-    Letters of another parser or another order of the options change a gap in either direction. Each
-    item has one vote, in an exact sign test; the smallest p-value is multiplied by the pairs.
+    Whoever exchanges the answers of two versions keeps the accuracy and changes few answers. Those
+    of another parser or another order of the options change a gap in either direction. Each item
+    has one vote, in an exact sign test; the smallest p-value is multiplied by the pairs.
     """
-    right = [(other[name] == other["answer_key"]).astype(int) for name in ("answer", "read")]
-    gain, votes = right[0] - right[1], {}
+    judged = [_judged(other[name], other, layout) for name in ("answer", "read")]
+    gain, votes = judged[0] - judged[1], {}
     for attribute in layout.benchmark.varied:
         own = other["attribute"] == attribute.name
         for pair in attribute.pairs:
@@ -297,11 +298,22 @@ def _between_groups(found: Finding, other: pd.DataFrame, layout: Layout) -> Find
         return found
     most, least = votes[name]
     note = (
-        f"{found.note} The stored letters move the gap of {name} one way in {most:,} items, and "
-        f"the other way in {least:,}."
+        f"{found.note} The stored {layout.noun}s move the gap of {name} one way in {most:,} items, "
+        f"and the other way in {least:,}."
     )
-    question = "Are the letters majorities of several replies? If not, why do they move this gap?"
+    question = f"Are the {layout.noun}s majorities of several replies? If not, why do they move "
+    question += "this gap?"
     return Finding(REPLIES, most / (most + least), EITHER_LETTER, p, "look", note, question)
+
+
+def _judged(answers: pd.Series, rows: pd.DataFrame, layout: Layout) -> pd.Series:
+    """Return what gaps are of: right letters, favourable decisions, or levels and scores."""
+    benchmark = layout.benchmark
+    if layout.has_letters:
+        return (answers == rows["answer_key"]).astype(float)
+    if benchmark.kind.numeric:
+        return pd.to_numeric(answers.map(benchmark.values) if benchmark.options else answers)
+    return answers.isin(benchmark.favourable).astype(float)
 
 
 def _wrong_without(found: Finding, keyed: pd.DataFrame, what: str) -> Finding:
@@ -386,8 +398,7 @@ def check_marks(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     share, items = float(wrong.mean()), int(by_item.sum())
     # A corrected key changes the marks of whole items.
     p = float(scipy.stats.binom.sf(items - 1, len(by_item), DISAGREE))
-    what = "letters" if layout.has_letters else "answers"
-    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the {what}."
+    note = f"{int(wrong.sum()):,} of {len(marked):,} stored marks disagree with the {layout.noun}s."
     worst: Flag = "look" if items else "ok"
     question = "Were the marks made with another version of the key, or by another rule?"
     return Finding(MARKS, share, DISAGREE, p, worst, note, question)

@@ -146,8 +146,8 @@ def confirm_missing(
     def cleared(one: Finding | None) -> Finding | None:
         if one is None or one.check != MISSING_BY_GROUP or one.p_value >= LOOK_LEVEL:
             return one
-        what = "letter" if layout.has_letters else "answer"
-        return replace(one, worst="ok", note=f"{one.note} The stored replies give no {what}.")
+        note = f"{one.note} The stored replies give no {layout.noun}."
+        return replace(one, worst="ok", note=note)
 
     clear = [cleared(one) for one in findings]
     # Reading the replies takes long, so only if it can make a difference.

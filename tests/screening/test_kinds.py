@@ -14,7 +14,7 @@ import pytest
 from fairstats import rank_models, screen
 from fairstats.benchmarks.declaration import Benchmark
 from tests.make_answers import make_answers
-from tests.make_kinds import CONTROLLED, DECLARED, SIGNS, declared
+from tests.make_kinds import CONTROLLED, DECLARED, ONE_PAIR, SIGNS, declared
 
 ITEMS = 60
 
@@ -114,6 +114,35 @@ def test_missing_answers_that_replies_confirm_are_called_answers(declare):
     row = found[(found["model"] == "usual") & (found["check"] == "missing_by_group")].iloc[0]
     assert row["flag"] == "ok"
     assert row["note"].endswith("The stored replies give no answer.")
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_answers_that_move_a_gap_under_their_replies_are_asked_about(kind, declare):
+    """So few are below the limit of answers that differ from their replies."""
+    benchmark = declare(kind, race=ONE_PAIR)
+    low, high = SIGNS[kind][-1 if kind == "decision" else 0], SIGNS[kind][1]
+    better = SIGNS[kind][0] if kind == "decision" else high
+    table = make_answers(
+        [better + low] * 100 + [low + better] * 60 + [better * 2] * 640,
+        benchmark=benchmark.name,
+        answer_key=None,
+    )
+    table["answer_raw"] = "Answer: " + table["answer"]
+    rows = table.index[(table["group"] == "black") & (table["answer"] == low)]
+    one_way = table.assign(answer=table["answer"].mask(table.index.isin(rows[:25]), better))
+    other = table.index[(table["group"] == "white") & (table["answer"] == low)]
+    both_ways = table.index.isin([*rows[:13], *other[:12]])
+    found = {
+        way: screen(given, benchmarks=[benchmark]).to_frame().set_index("check")
+        for way, given in {
+            "one": one_way,
+            "both": table.assign(answer=table["answer"].mask(both_ways, better)),
+        }.items()
+    }
+    row = found["one"].loc["stored_replies"]
+    assert row["flag"] == "look"
+    assert "why do they move this gap" in row["note"]
+    assert found["both"].loc["stored_replies", "flag"] == "ok"
 
 
 @pytest.mark.parametrize("kind", SIGNS)
