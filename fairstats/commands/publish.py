@@ -225,7 +225,7 @@ def diff(
         return
     releases = open_release(new), open_release(old)
     changed = set_changes(found.answer_sets, found.verdicts, found.figures, *releases)
-    for line in diff_lines(changed, every=every):
+    for line in diff_lines(changed, inputs=found.inputs, every=every):
         typer.echo(printable(line))
     if every and len(found.figures):
         print_table(found.figures)

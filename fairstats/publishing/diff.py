@@ -31,13 +31,17 @@ from fairstats.comparisons.compare import (
 from fairstats.comparisons.ranking import rank_ranges
 from fairstats.comparisons.successors import FACTS
 from fairstats.counts.settings import MIXED, PROMPT
-from fairstats.release.contents import EARLIER, Release
+from fairstats.release.contents import EARLIER, Release, changed_inputs
 from fairstats.release.manifest import open_release, previous_release
 from fairstats.report.board.tables import shown_fact
+from fairstats.screening.findings import ASKING
 
 ANSWERS, BENCHMARK, METHOD, FAMILY = "answers", "benchmark", "method", "family"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
-_SIDES = ("snapshot", "answers", "missing", "rank", "ranked", "declared", "overruled")
+_SIDES = (
+    *("snapshot", "answers", "missing", "rank", "ranked", "declared"),
+    *("submitted", "questions", "overruled"),
+)
 _CELL = [name for name in KEY_COLUMNS if name not in UNIT_COLUMNS]
 # What figures, verdicts and pages depend on, besides the answers.
 _SETTINGS = ("status", *MIXED, PROMPT)
@@ -57,6 +61,8 @@ FIGURE_COLUMNS = (*_ROW, "test", "what", "old", "new", "change", "why")
 #: The columns of `ReleaseDiff.verdicts`, in order.
 VERDICT_COLUMNS = (*_ROW, "old", "new", "verdict_reason")
 NO_VERDICT = "no verdict"
+#: A pair that one of two releases does not compare, although it has the answer set.
+NOT_COMPARED = "not compared"
 #: The figures of a row that are compared.
 _NUMBERS = ("estimate", "ci_low", "ci_high", "p_value", "p_adjusted")
 
@@ -74,22 +80,28 @@ class ReleaseDiff:
         ``settings_changed`` names the columns, such as "status, temperature", in which answers
         differ that are otherwise the same. Next are the snapshot, numbers of answers and of missing
         answers, range of ranks such as "2–3", number of ranked models, declared facts of the model,
-        and the reason for which screening was overruled, in both.
+        what its submitter declared, checks of screening that ask something, and the reason for
+        which screening was overruled, in both.
     figures : pandas.DataFrame
-        `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
+        `FIGURE_COLUMNS`: every changed figure of a row that is in both releases, whichever group of
+        a pair is the first. ``what`` names it
         (estimate, limits, p-values). A figure that one release lacks is NaN there, and so is its
         ``change``. ``why`` is the reason: its answers changed, else its benchmark's declaration
         did, else the tests that are adjusted together (only adjusted p-values and detectable
         differences), else the method (the version of fairstats or the arguments).
     verdicts : pandas.DataFrame
-        `VERDICT_COLUMNS`: each changed verdict. It can change although no figure of the pair did,
-        since p-values are adjusted over all models. ``verdict_reason`` is the newer verdict's
+        `VERDICT_COLUMNS`: each changed verdict of the answer sets in both releases. It can change
+        although no figure of the pair did, since p-values are adjusted over all models. A pair that
+        one of them does not have is "not compared" there. ``verdict_reason`` is the newer verdict's
         reason; missing if it has no reason.
+    inputs : tuple of str
+        The other inputs that differ: ratings, measures, retrievals.
     """
 
     answer_sets: pd.DataFrame
     figures: pd.DataFrame
     verdicts: pd.DataFrame
+    inputs: tuple[str, ...] = ()
 
 
 def diff_releases(old: AnyPath, new: AnyPath) -> ReleaseDiff:
@@ -135,7 +147,8 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
     answer_sets["benchmark_changed"] = answer_sets["benchmark"].isin(unlike)
     answer_sets = answer_sets[list(SET_COLUMNS)]
     verdicts = verdict_changes(one.estimates, other.estimates)
-    return ReleaseDiff(answer_sets, _figures(one, other, answer_sets), verdicts)
+    figures = _figures(one, other, answer_sets)
+    return ReleaseDiff(answer_sets, figures, verdicts, changed_inputs(one, other))
 
 
 def _changed(
@@ -199,11 +212,38 @@ def _sets(release: Release) -> pd.DataFrame:
     found = found.join(ranks[["rank", "ranked"]], on=keys)
     facts = release.model_facts
     found["declared"] = [_declared(facts.get(model, {})) for model in found["model"]]
-    units = found[keys].itertuples(index=False, name=None)
-    found["overruled"] = [release.overruled.get(unit) for unit in units]
+    units = list(found[keys].itertuples(index=False, name=None))
+    for name, of_unit in (
+        ("submitted", _submitted(release)),
+        ("questions", _questions(release)),
+        ("overruled", release.overruled),
+    ):
+        found[name] = [of_unit.get(unit) for unit in units]
     numbers = dict.fromkeys(("answers", "missing", "ranked"), "Int64")
-    texts = dict.fromkeys(("snapshot", "rank", "declared", "overruled"), "str")
+    texts = dict.fromkeys(
+        ("snapshot", "rank", "declared", "submitted", "questions", "overruled"), "str"
+    )
     return found.astype(texts | numbers)
+
+
+def _submitted(release: Release) -> dict[Unit, str]:
+    """Return what submitters declared that limits the trust in an answer set."""
+    return {
+        tuple(row[name] for name in UNIT_COLUMNS): (
+            f"{row['attempts']} attempts"
+            + f", chosen: {row['chosen_by']}" * bool(row["chosen_by"])
+            + f"; interests: {row['conflicts']}; training data: {row['training_data']}"
+        )
+        for row in release.submissions.to_dict("records")
+    }
+
+
+def _questions(release: Release) -> dict[Unit, str]:
+    """Return the checks that ask something about an answer set."""
+    asking = release.screening[release.screening["flag"].isin(ASKING)]
+    return {
+        unit: ", ".join(sorted(own["check"])) for unit, own in asking.groupby(list(UNIT_COLUMNS))
+    }
 
 
 def _declared(facts: dict[str, str | bool]) -> str | None:
@@ -341,7 +381,8 @@ def _compared(
 def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:
     keys = [*_ROW, "test"]
     columns = [*keys, *_NUMBERS, "method_note"]
-    both = old.estimates[columns].merge(new.estimates[columns], on=keys, suffixes=("_old", "_new"))
+    before = _turned(old.estimates[columns], new.estimates)
+    both = before.merge(new.estimates[columns], on=keys, suffixes=("_old", "_new"))
     # The note states the level that each test of the family has.
     detectable = both["metric"] == "minimum_detectable_difference"
     both["of_family"] = detectable & (both["method_note_old"] != both["method_note_new"])
@@ -363,17 +404,39 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
     return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)
 
 
+def _turned(rows: pd.DataFrame, newer: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the groups of each pair in the order of a newer table.
+
+    Only the names are exchanged: a difference of the turned pair has changed its sign.
+    """
+    ends = ["attribute", "group_a", "group_b"]
+    order = set(newer[ends].dropna().itertuples(index=False, name=None))
+    pairs = rows[ends].itertuples(index=False, name=None)
+    turned = [(name, b, a) in order and (name, a, b) not in order for name, a, b in pairs]
+    exchanged = rows["group_a"].where(~np.array(turned), rows["group_b"])
+    return rows.assign(
+        group_a=exchanged, group_b=rows["group_b"].where(~np.array(turned), rows["group_a"])
+    )
+
+
 def verdict_changes(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Return the changed verdicts of pairs that are in both estimates, with `VERDICT_COLUMNS`."""
+    """Return the changed verdicts of answer sets that are in both, with `VERDICT_COLUMNS`."""
     keys = list(_ROW)
     before, after = (rows[rows["metric"].isin(DIFFERENCES)] for rows in (old, new))
     if "verdict_reason" not in after:
         # Older releases have no reasons.
         after = after.assign(verdict_reason=pd.Series(index=after.index, dtype="str"))
-    both = before[[*keys, "verdict"]].merge(
-        after[[*keys, "verdict", "verdict_reason"]], on=keys, suffixes=("_old", "_new")
+    before, after = _turned(before, after), after.fillna({"verdict": NO_VERDICT})
+    both = before.fillna({"verdict": NO_VERDICT})[[*keys, "verdict"]].merge(
+        after[[*keys, "verdict", "verdict_reason"]],
+        on=keys,
+        how="outer",
+        suffixes=("_old", "_new"),
     )
-    both = both.rename(columns={"verdict_old": "old", "verdict_new": "new"}).fillna(
-        {"old": NO_VERDICT, "new": NO_VERDICT}
-    )
+    units = [
+        set(rows[list(UNIT_COLUMNS)].itertuples(index=False, name=None)) for rows in (old, new)
+    ]
+    there = both[list(UNIT_COLUMNS)].apply(tuple, axis=1).isin(units[0] & units[1])
+    both = both[there].rename(columns={"verdict_old": "old", "verdict_new": "new"})
+    both = both.fillna({"old": NOT_COMPARED, "new": NOT_COMPARED})
     return both.loc[both["old"] != both["new"], list(VERDICT_COLUMNS)].reset_index(drop=True)

@@ -349,6 +349,13 @@ def _benchmarks(folder: Path, content: bytes) -> dict[str, Benchmark]:
     return {benchmark.name: benchmark for benchmark in loaded}
 
 
+def changed_inputs(old: Release, new: Release) -> tuple[str, ...]:
+    """Name the inputs besides the answers that differ between two releases."""
+    content = [release.manifest.get("content", {}) for release in (old, new)]
+    names = ("ratings", "measures", "retrievals")
+    return tuple(name for name in names if content[0].get(name) != content[1].get(name))
+
+
 def row_numbers(table: pd.DataFrame, columns: Iterable[str]) -> dict[tuple[str, ...], list[int]]:
     """Return the numbers of the rows with each combination of texts in these columns."""
     groups = table.groupby(list(columns), sort=False).indices

@@ -176,8 +176,9 @@ def check_table(
         Columns are recognised by name: ``accuracy_a``, ``accuracy_b``, ``ad`` (unsigned),
         ``accuracy_difference`` (a − b), ``cfr``, ``cohens_h`` (a − b if signed), ``p`` (McNemar),
         ``odds_ratio`` (n10 / n01) and ``n``, also by usual other names such as ``acc_a`` or
-        ``mcnemar_p``. Cells may be percentages, ``84.2%``; in a column named ``…_percent`` they
-        are. A cell may be a bound, ``<0.0001``, or empty.
+        ``mcnemar_p``. Cells may be percentages, ``84.2%``; in a column named ``…_percent`` or
+        ``…_points`` they are. Beside percentages, a difference without a unit is refused, unless
+        `columns` names it. A cell may be a bound, ``<0.0001``, or empty.
     n : int, optional
         The number of pairs, from 1 to 20,000, for rows without their own.
     columns : mapping of str to str, optional

@@ -255,7 +255,9 @@ _ALSO_CALLED = {
     "mcnemar_p": "p",
     "or": "odds_ratio",
 }
-_PERCENT = ("_percent", "_pct")
+_PERCENT = ("_percent", "_pct", "_percentage_points", "_points", "_pp")
+#: Figures that are differences of shares: authors write them in points.
+_IN_POINTS = ("ad", "accuracy_difference")
 
 
 @dataclass(frozen=True)
@@ -292,6 +294,7 @@ def read_rows(
     rows, problems = [], []
     for number, cells in enumerate(frame.to_dict("records"), start=1):
         row, wrong = _row(number, cells, metrics, n, name)
+        wrong = wrong or _unclear(row, metrics, columns, name)
         rows.append(row)
         problems += wrong
     refuse(problems)
@@ -402,6 +405,30 @@ def _row(
         remedy = f"add {keyword('n')}, or a column n"
         problems.append(Problem(name, "has no number of pairs", remedy, row=number))
     return PrintedRow(number, other, figures, n or 0), problems
+
+
+def _unclear(
+    row: PrintedRow,
+    metrics: Mapping[str, tuple[str, bool]],
+    columns: Mapping[str, str],
+    name: str,
+) -> list[Problem]:
+    """Return the differences that may be shares or points, as other figures are percentages."""
+    if not any(figure.percent for figure in row.figures.values()):
+        return []
+    message = "does not say if it is a share or in points, and other figures are percentages"
+    problems = []
+    for column, (metric, _) in metrics.items():
+        figure = row.figures.get(metric)
+        if metric in _IN_POINTS and figure and not figure.percent and column not in columns:
+            remedy = (
+                f"write {figure.text}%, or name the column {metric}_percent; if it is a share, "
+            )
+            remedy += f"add {keyword('columns', {column: metric})}"
+            problems.append(
+                Problem(name, message, remedy, row=row.row, column=column, value=figure.text)
+            )
+    return problems
 
 
 _NOT_TEXT = (

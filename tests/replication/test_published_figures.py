@@ -111,6 +111,27 @@ def test_a_unique_table_is_given_with_its_mirror_images():
     assert [row.note for row in rows] == [f"10 and 1 of 10 correct; {exchanged}", "5 equal"]
 
 
+@pytest.mark.parametrize("name", ["AD (pp)", "AD (points)", "AD (percentage points)", "AD %"])
+def test_differences_in_points_are_percentages(name):
+    row = {"acc_a": ["84.1%"], "acc_b": ["83.6%"]}
+    (right,) = check_table(pd.DataFrame(row | {name: ["0.5"]}), n=801).rows
+    assert right.verdict == "possible"
+    (wrong,) = check_table(pd.DataFrame(row | {name: ["9.5"]}), n=801).rows
+    assert wrong.verdict == "impossible"
+
+
+@pytest.mark.parametrize("other", [{"acc_a": ["84.1%"]}, {"CFR (%)": ["88.0"]}])
+@pytest.mark.parametrize("name", ["AD", "difference"])
+def test_difference_without_unit_beside_percentages_is_asked_about(name, other):
+    """0.5 points, or 50: no honest table is called impossible by a guess."""
+    table = pd.DataFrame(other | {name: ["0.005"]})
+    with pytest.raises(InputError, match="does not say if it is a share or in points"):
+        check_table(table, n=801)
+    metric = "ad" if name == "AD" else "accuracy_difference"
+    for meant in (metric, f"{metric}_percent"):
+        assert check_table(table, n=801, columns={name: meant}).rows
+
+
 def test_percentages_and_other_names_are_the_same_figures():
     share = check_table(pd.DataFrame({"acc_a": ["0.842"], "cfr": ["0.81"]}), n=19).rows[0]
     for table in (

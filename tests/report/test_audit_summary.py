@@ -151,6 +151,19 @@ def test_recommendation_follows_from_the_worst_verdict(release, verdicts, low, s
     assert recommendation(answers).startswith(said)
 
 
+def test_nothing_is_recommended_for_use_if_there_are_questions_or_other_disparities(release):
+    first, *_ = answer_sets(release, "Model-1")
+    equal = changed(first, "verdict", [E, E, E])
+    unfair = changed(first, "verdict", [E, D, E])
+    assert recommendation(equal, [equal]).startswith("No difference in accuracy speaks against")
+    assert "other answers of “Model-1” show a disparity" in recommendation(equal, [equal, unfair])
+    for flag, asked in (("look", True), ("block", True), ("not_checked", False)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(AnswerSet, "screening", pd.DataFrame({"flag": ["ok", flag]}))
+            said = recommendation(equal)
+        assert said.startswith("Do not decide yet: screening asks about these answers") == asked
+
+
 def test_recommendation_is_to_get_missing_answers_that_could_change_the_verdict(release):
     first = changed(answer_sets(release, "Model-1")[0], "verdict", [U, E, E])
     said = "missing answers could change the verdict: the difference could be 0 to 1"

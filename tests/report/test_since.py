@@ -12,13 +12,14 @@ from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.comparisons.compare import comparisons_of
-from fairstats.publishing.diff import changes
+from fairstats.publishing.diff import changes, verdict_changes
 from fairstats.release.contents import Release
 from fairstats.report.about.releases import show_releases
 from fairstats.report.changes.page import show_versions
 from fairstats.report.changes.rows import SetChange, diff_lines, set_changes, verdict_text
 from fairstats.report.model.page import show_model
 from fairstats.report.site_pages import PAGES
+from fairstats.submissions.folder import SUBMISSION_COLUMNS
 
 from .conftest import answers_of_models
 from .undrawn import undrawn
@@ -202,6 +203,63 @@ def test_benchmark_declared_differently_is_not_compared(tmp_path, benchmark_file
     assert second.table("earlier_comparisons").empty
     text = change_of(second, str(answers["model"].iloc[0]))
     assert "the benchmark is declared differently" in text
+
+
+RACE = 'pairs = [["white", "black"], ["white", "asian"], ["black", "asian"]]'
+
+
+def test_verdict_of_a_dropped_pair_is_no_secret(tmp_path, benchmark_file, all_right):
+    file = benchmark_file()
+    text = file.read_text(encoding="utf-8")
+    assert RACE in text
+    answers = all_right(load_benchmark(file))
+    undrawn(answers, tmp_path, release="1", benchmarks=[load_benchmark(file)])
+    file.write_text(text.replace(RACE, RACE.replace('["white", "black"], ', "")), encoding="utf-8")
+    second = undrawn(answers, tmp_path, release="2", benchmarks=[load_benchmark(file)])
+    told = change_of(second, str(answers["model"].iloc[0]))
+    assert "White − Black: inconclusive → not compared" in told
+
+
+def test_verdict_of_a_turned_pair_is_compared():
+    row = dict(zip(UNIT_COLUMNS, ("demo", "1", "One", "plain"), strict=True))
+    row |= {"attribute": "race", "metric": "accuracy_difference", "verdict_reason": None}
+    old = pd.DataFrame([row | {"group_a": "white", "group_b": "black", "verdict": "disparity"}])
+    new = pd.DataFrame([row | {"group_a": "black", "group_b": "white", "verdict": "equivalent"}])
+    (found,) = verdict_changes(old, new).to_dict("records")
+    assert (found["old"], found["new"]) == ("disparity", "equivalent")
+    assert (found["group_a"], found["group_b"]) == ("black", "white")
+    assert verdict_changes(old, old).empty
+    # A set that only one release has is listed as new or removed.
+    assert verdict_changes(old, new.assign(model="Two")).empty
+
+
+def test_questions_and_declarations_of_submitters_are_compared(tmp_path):
+    first = answers_of_models(("One", "Same"))
+    sent = dict.fromkeys(SUBMISSION_COLUMNS, "x") | {"attempts": 9, "chosen_by": "smallest gap"}
+    unit = dict(zip(UNIT_COLUMNS, ("demo", "1", "One", "plain"), strict=True))
+    old, new = (undrawn(first, tmp_path, release=name) for name in ("1", "2"))
+    asked = unit | {"check": "stored_replies", "flag": "look"}
+    for release, sets, checks in (
+        (old, sent | unit, [asked, unit | {"check": "flip_level", "flag": "ok"}]),
+        (new, sent | unit | {"attempts": 1, "chosen_by": ""}, [asked | {"flag": "ok"}]),
+    ):
+        vars(release).update(submissions=pd.DataFrame([sets]), screening=pd.DataFrame(checks))
+    found = changes(old, new)
+    one, same = set_changes(found.answer_sets, found.verdicts, found.figures, new, old)
+    assert "questions of screening “stored_replies” → none" in one.text
+    assert "9 attempts, chosen: smallest gap" in one.text
+    assert same.text == "the same answers"
+
+
+def test_other_ratings_are_named(tmp_path):
+    first = answers_of_models(("One",))
+    old, new = (undrawn(first, tmp_path, release=name) for name in ("1", "2"))
+    assert changes(old, new).inputs == ()
+    new.manifest["content"] = new.manifest["content"] | {"ratings": "0" * 64}
+    found = changes(old, new)
+    assert found.inputs == ("ratings",)
+    sets = set_changes(found.answer_sets, found.verdicts, found.figures, new)
+    assert list(diff_lines(sets, inputs=found.inputs))[-1] == "no figure changed; other ratings"
 
 
 def test_corrected_keys_are_not_other_answers(tmp_path, benchmark_file, all_right):

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from fairstats._lib.formatting import decimal, escape_markdown, number_word, quoted
+from fairstats._lib.formatting import decimal, escape_markdown, listed, number_word, quoted
 from fairstats.benchmarks.kinds import DIFFERENCES
 from fairstats.metrics.registry import METRICS
-from fairstats.release.contents import DOWNLOADS, RELEASES, Release
+from fairstats.release.contents import DOWNLOADS, RELEASES, Release, changed_inputs
 from fairstats.report.changes.rows import (
     GONE,
     NEW,
@@ -69,6 +69,8 @@ def _news(release: Release) -> str:
     text += f" {_changed_arguments(release)}"
     moved = release.table("figure_changes")
     text += f" Changed figures: {figures_by_reason(Counter(moved['why'])) or 'none'}."
+    if inputs := changed_inputs(release.earlier[-1], release):
+        text += f" Other {listed(inputs)}, whose figures are not compared."
     verdicts = len(release.table("verdict_changes"))
     text += f" Changed verdicts: {verdicts or 'none'}."
     return escape_markdown(" ".join(text.split()))

@@ -45,7 +45,7 @@ from fairstats.report.words import (
     versions_of_an_item,
     words_of,
 )
-from fairstats.screening.findings import flag_notes
+from fairstats.screening.findings import ASKING, flag_notes
 
 #: With fewer independent items or clusters, the report warns that one of them can change a result.
 FEW_UNITS = 20
@@ -179,8 +179,12 @@ def largest(answers: AnswerSet) -> str:
     return f"{many}{who} ({pair.note}: {pair.gap.text}, {sure} interval {pair.gap.limits})."
 
 
-def recommendation(answers: AnswerSet) -> str:
-    """Return what to do with the finding, by the worst verdict."""
+def recommendation(answers: AnswerSet, others: Iterable[AnswerSet] = ()) -> str:
+    """Return what to do with the finding, by the worst verdict.
+
+    Nothing is recommended for use if screening asks about the answers, or `others` of the model
+    show a disparity.
+    """
     margin = answers.benchmark.equivalence_margin
     limits = [
         (pair.difference["ci_low"], pair.difference["ci_high"])
@@ -198,6 +202,8 @@ def recommendation(answers: AnswerSet) -> str:
         "refused": refused > 0,
         "only refused": refused == missing,
         "uninformative": bool(unclear) and "" not in by_reason,
+        "asked": bool(answers.screening["flag"].isin(ASKING).any()),
+        "elsewhere": any(pair.verdict == DISPARITY for own in others for pair in own.pairs),
         "careful": any(pair.caution for pair in answers.pairs),
     }
     # The first of them that holds.

@@ -71,7 +71,7 @@ def show_summary(report: AuditReport, sections: Iterable[str]) -> None:
         _show_facts(_head(report))
         with box("finding"):
             show_markdown(f"**{plain(finding(answers))}**")
-            show_markdown(f"*Recommendation: {plain(recommendation(answers))}*")
+            show_markdown(f"*Recommendation: {plain(recommendation(answers, others))}*")
             numbers = (largest(answers), finding_in_numbers(answers))
             show_markdown(plain(" ".join(filter(None, numbers))))
             if elsewhere := _elsewhere(answers, others):

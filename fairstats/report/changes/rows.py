@@ -311,7 +311,8 @@ _ANSWERS = {NEW: "new", GONE: "removed", SAME: "the same answers"}
 #: What may differ between the two releases, with how it is written.
 _SIDES = {
     "snapshot": "snapshot {}", "answers": "{} answers", "missing": "{} missing", "rank": "rank {}",
-    "declared": "declared {}", "overruled": "reason for overruling {}",
+    "declared": "declared {}", "submitted": "submitter's statements {}",
+    "questions": "questions of screening {}", "overruled": "reason for overruling {}",
 }  # fmt: skip
 #: The readers' names for columns of the answers.
 _COLUMNS = {"status": "reasons for missing answers", "prompt_sha256": "prompts"}
@@ -428,7 +429,14 @@ def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:
 def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
     """Write a changed verdict, e.g. ``"Race: disparity → inconclusive (few items)"``."""
     pair = f"{row['group_a']} − {row['group_b']}"
-    if benchmark is not None and row["attribute"] in (*benchmark.attributes, POOLED):
+    # An older release may declare other groups.
+    if (
+        benchmark is not None
+        and row["attribute"] in (*benchmark.attributes, POOLED)
+        and (
+            {row["group_a"], row["group_b"]} <= benchmark.attribute(row["attribute"]).groups.keys()
+        )
+    ):
         pair = benchmark.pair_name(row["attribute"], (row["group_a"], row["group_b"]))
     reason = row["verdict_reason"]
     note = f" ({reason})" if isinstance(reason, str) and reason else ""
@@ -455,10 +463,13 @@ def _version_titles(release: Release, *, besides: str) -> Iterator[str]:
             yield from benchmark.versions.values()
 
 
-def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator[str]:
+def diff_lines(
+    changed: Sequence[SetChange], *, inputs: Sequence[str] = (), every: bool = False
+) -> Iterator[str]:
     """Yield what changed between two releases, a line per changed answer set, the verdicts first.
 
-    Without `every`, at most 20 answer sets that changed are named.
+    `inputs` are other inputs that changed, such as ratings: their figures are not compared. Without
+    `every`, at most 20 answer sets that changed are named.
     """
     shown = [one for one in changed if every or one.matters]
     kept = [one for one in shown if one.change not in (NEW, GONE)]
@@ -479,4 +490,5 @@ def diff_lines(changed: Sequence[SetChange], *, every: bool = False) -> Iterator
     for one in changed:
         counts.update(one.figures)
     how = "" if every else "; --all, --csv or --json lists them"
-    yield f"changed figures: {figures_by_reason(counts)}{how}" if counts else "no figure changed"
+    last = f"changed figures: {figures_by_reason(counts)}{how}" if counts else "no figure changed"
+    yield f"{last}; other {listed(inputs)}" if inputs else last
