@@ -182,6 +182,10 @@ def _planned(
     shares = comparisons.change_shares((p10, p01), _cells(there, "new_"))
     change = sum(size * share for size, share in shares.items())
     _refuse_zero("--new-difference", change)
+    if there["difference"] * there["new_difference"] < 0:
+        said = "has the other sign: `compare` tests the change of the size of a difference"
+        remedy = "give both with the same sign, or plan for each model with --test mcnemar"
+        raise input_error("--new-difference", said, remedy)
     return (
         comparisons.samplesize_comparison(shares, power=power, alpha=alpha),
         f"to detect a change of {100 * abs(change):.3g} points",

@@ -139,7 +139,7 @@ class Check:
             self.judged or _is_difference(self.metric) or METRICS[self.metric].ideal == 0
         ):
             remedy = f"limit its absolute value with {parameter('largest')}"
-            yield Problem(where, "is a difference between groups", remedy)
+            yield Problem(where, "is best at 0", remedy)
         elif self.is_largest and self.metric in _RATIOS:
             # Of two groups in the other order, the ratio is the inverse.
             least = min(self.limit, 1 / self.limit) if self.limit > 0 else 0.8

@@ -96,6 +96,7 @@ def _derived(
 
 
 Derive = Callable[[Grid], Grid]
+_ABSOLUTE: Derive = partial(errors, absolute=True)
 
 
 def _of_both(
@@ -106,8 +107,13 @@ def _of_both(
     kinds: tuple[str, ...],
     derive: Derive,
     bases: tuple[PairMetric | NumberMetric, ...] = (ACCURACY_A, ACCURACY_B, ACCURACY_DIFFERENCE),
+    *,
+    ideal: float = 0,
 ) -> tuple[KeyMetric, ...]:
-    """Return the metric of group a, that of group b and, if `bases` has one, their difference."""
+    """Return the metric of group a, that of group b and, if `bases` has one, their difference.
+
+    All are `ideal` at that value, and a difference at 0.
+    """
     named = [
         (f"{name}_a", f"{label}, {{a}}", "group a"),
         (f"{name}_b", f"{label}, {{b}}", "group b"),
@@ -120,8 +126,9 @@ def _of_both(
             definition=f"{definition} {of}.",
             interval=base.interval,
             order=order + place / 10,
-            lowest=base.lowest,
+            lowest=0 if derive is _ABSOLUTE and place < 2 else base.lowest,
             highest=base.highest,
+            ideal=ideal if place < 2 else 0,
             kinds=kinds,
             base=base,
             derive=derive,
@@ -137,6 +144,7 @@ TPR_A, TPR_B, TPR_DIFFERENCE = _of_both(
     240,
     DECISIONS,
     partial(if_favourable, favourable=True),
+    ideal=1,
 )
 FPR_A, FPR_B, FPR_DIFFERENCE = _of_both(
     "false_positive_rate",
@@ -156,6 +164,7 @@ RIGHT_A, RIGHT_B = (
         order=base.order,
         lowest=0,
         highest=1,
+        ideal=1,
         kinds=(*DECISIONS, *LEVELS),
         base=base,
         derive=right_or_wrong,
@@ -193,6 +202,6 @@ ABSOLUTE_A, ABSOLUTE_B, ABSOLUTE_DIFFERENCE = _of_both(
     "Mean of the absolute value of answer minus key, for",
     246,
     NUMERIC,
-    partial(errors, absolute=True),
+    _ABSOLUTE,
     (SCORE_A, SCORE_B, SCORE_DIFFERENCE),
 )

@@ -41,7 +41,9 @@ VALUE_COLUMNS = (*UNIT_COLUMNS, "value", "reported", "count", "n_ratings", "n_mi
 AGGREGATIONS = ("pooled", "majority", "any")
 
 # The raters of a vote are not resampled, so the result is like that of a single rater.
+# The words of limits of one rater's ratings, which the votes on tasks are taken as.
 _ONE_RATER = "one rater: the variance between raters is unknown"
+_EQUAL_OF_ONE = "all ratings are equal; one rater"
 
 
 def bias_rates(
@@ -176,12 +178,13 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
     item = rated.item[np.unique(rated.task, return_index=True)[1]]
     for aggregation, votes, n_ties in (("majority", yes > no, ties), ("any", yes > 0, 0)):
         by_item = crossed_limits(votes, item, np.zeros(len(votes)), alpha=alpha)
+        method = by_item["crossed_method"].replace(_ONE_RATER, "these raters")
         yield shared | {
             "aggregation": aggregation,
             "n_reported": int(votes.sum()),
             "n_ties": n_ties,
             **by_item,
-            "crossed_method": by_item["crossed_method"].replace(_ONE_RATER, "these raters"),
+            "crossed_method": method.replace(_EQUAL_OF_ONE, "all votes are equal"),
         }
 
 

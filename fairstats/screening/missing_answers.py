@@ -95,7 +95,8 @@ def check_resubmission(sheet: Sheet, panel: Panel) -> Finding | None:
         return None
     if before.keys() != own:
         was, now = (listed(map(str, sorted(samples))) for samples in (before, own))
-        note = f"Samples {was} were given before under the same name, and now {now}."
+        many = "Samples {} were" if len(before) > 1 else "Sample {} was"
+        note = f"{many.format(was)} given before under the same name, and now {now}."
         question = "Why were other samples given, and how were they chosen?"
         return Finding(RESUBMITTED, np.nan, 0.0, np.nan, "look", note, question)
     differ = int((before[sheet.sample].letters != sheet.letters).sum())

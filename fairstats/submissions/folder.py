@@ -151,6 +151,9 @@ def read_submission(path: Path) -> Submission:
         )
         for name in sorted(extra)
     ]
+    if all(name.endswith(RETRIEVALS_SUFFIX) for name in declaration.files):
+        message = "declares no file of answers"
+        problems.append(Problem(str(source), message, _CREATE, column="files"))
     refuse(problems)
     acceptance = None
     if ACCEPTANCE_FILE in inside:

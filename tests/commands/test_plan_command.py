@@ -90,6 +90,10 @@ def test_plot_is_an_svg_of_the_curve(tmp_path):
             ["--test", "models", *GROUPS, "--new-discordant", 0.1, "--new-difference", 0.04],
             "--new-difference: gives a difference of 0",
         ),
+        (
+            ["--test", "models", *GROUPS, "--new-discordant", 0.07, "--new-difference", -0.03],
+            "--new-difference: has the other sign",
+        ),
         ([*EQUIVALENCE, "--power", 80], "--power: 80.0 is out of range"),
         ([*EQUIVALENCE, "--items", 0], "--items: must be at least 1"),
         ([*EQUIVALENCE, "--plot", "power.png"], "power.png: is not a .svg file"),

@@ -300,7 +300,7 @@ def test_named_attributes_are_checked_alone(check, fair):
         (Limits(), "there is no limit to check"),
         (Limits(largest={"ad": 5}), "write 5 points as 0.05"),
         (Limits(smallest={"cfr": 0}), "smallest cfr: 0 is not"),
-        (Limits(smallest={"dp": 0.1}), "smallest dp: is a difference between groups"),
+        (Limits(smallest={"dp": 0.1}), "smallest dp: is best at 0"),
         (Limits(largest={"ad": 0.1}, margin=0.1), "add equivalent=True"),
         (Limits(equivalent=True, margin=1), "margin: 1 is not"),
     ],

@@ -99,6 +99,7 @@ def test_votes_by_hand(ratings_of):
     assert majority["crossed_method"].endswith("(these raters)")
     some = one(rates, dimension="manage", aggregation="any")
     assert (some["estimate"], some["n_reported"], some["n_ties"]) == (1, 5, 0)
+    assert some["crossed_method"] == "wilson over items (all votes are equal)"
     votes = bootstrap_counts([2, 3], "proportion")
     assert (majority["ci_low"], majority["ci_high"]) == (votes.ci_low, votes.ci_high)
 

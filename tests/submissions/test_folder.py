@@ -78,6 +78,14 @@ def test_file_that_is_not_as_declared_is_refused(folder, change, problem):
     assert problem in message_of(folder)
 
 
+def test_folder_with_retrievals_alone_is_refused(folder):
+    (file,) = folder.glob("*.parquet")
+    only = file.rename(file.with_name("m.retrievals.parquet"))
+    source = file.with_name("submission.toml")
+    source.write_text(source.read_text().replace(file.name, only.name))
+    assert "declares no file of answers" in message_of(folder)
+
+
 @pytest.mark.parametrize(
     "name",
     [
