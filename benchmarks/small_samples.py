@@ -87,8 +87,8 @@ by ±1 with probability ``small``. ``coverage`` is that of the 95% interval.
 ``disagreeing``: the coverage of the limits of ``weighted_kappa`` for levels from 1 to 5. A share
 ``small`` of the items differs by 1, and a share ``rare`` by 3.
 
-``positive``: the coverage of the limits of raters' agreement on reports. Raters report with
-probability 0.9 if an item is one of a share, and with 0.02 if not.
+``positive``: the coverage of the limits of raters' agreement on reports, and of Krippendorff's α.
+Raters report with probability ``certain`` if an item is one of a share, and with 0.02 if not.
 
 ``clusters``: the coverage of the 95% limits of a mean over clusters of unequal sizes, the means of
 which have the distribution Beta(2, ½).
@@ -112,7 +112,7 @@ from fairstats._lib.result_objects import Estimate
 from fairstats.comparisons.model_differences import accuracy, ad, cfr, model_difference
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.estimates.logistic_regression import fit_rows
-from fairstats.inference.agreement import Agreement, Level, agreement, coefficients_of
+from fairstats.inference.agreement import Agreement, Level, coefficients_of
 from fairstats.inference.bootstrap import bootstrap_counts
 from fairstats.inference.clustered_answers import design_effect, flip_test
 from fairstats.inference.crossed_means import crossed_interval
@@ -223,7 +223,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for design in product((60, 100, 200, 400), (0.005, 0.01, 0.02), (0.05, 0.2))
         ],
         "positive": [
-            positive(*design, min(n, 400)) for design in product((30, 60, 150), (3, 5), (0.1, 0.3))
+            positive(*design, min(n, 400))
+            for design in (
+                *product((30, 60, 150), (3, 5), (0.1, 0.3), (0.9,)),
+                *product((60, 150), (3, 5, 10), (0.01, 0.03), (1.0,)),
+            )
         ],
         "clusters": [clusters(number, n) for number in (10, 20, 40, 100)],
         "alpha": [
@@ -804,19 +808,27 @@ def disagreeing(items: int, rare: float, small: float, simulations: int) -> dict
     return row | {"coverage": round(covered / simulations, 3)}
 
 
-def positive(items: int, raters: int, share: float, simulations: int) -> dict[str, float]:
-    """Return the coverage of the limits of positive agreement, where there are any."""
+def positive(
+    items: int, raters: int, share: float, certain: float, simulations: int
+) -> dict[str, float]:
+    """Return the coverage of the limits of positive agreement and of α, where there are any."""
     rng = np.random.default_rng([56, items, raters, round(1000 * share)])
-    both, one = (share * 0.9**power + (1 - share) * 0.02**power for power in (2, 1))
-    covered = []
+    both, one = (share * certain**power + (1 - share) * 0.02**power for power in (2, 1))
+    truth = {"positive": both / one, "krippendorff": (both - one**2) / (one - one**2)}
+    wanted: list[tuple[Coefficient, Level]] = [("positive", "nominal"), ("krippendorff", "nominal")]
+    covered: dict[str, list[bool]] = {name: [] for name in truth}
     for _ in range(simulations):
-        chance = np.where(rng.random(items) < share, 0.9, 0.02)[:, None]
-        ratings = (rng.random((items, raters)) < chance).astype(int)
-        found = agreement(ratings, "positive", positive=[1])
-        if not np.isnan(found.ci_low):
-            covered.append(bool(found.ci_low <= both / one <= found.ci_high))
-    row = {"items": items, "raters": raters, "share": share, "with_limits": len(covered)}
-    return row | {"coverage": round(float(np.mean(covered)), 3)}
+        chance = np.where(rng.random(items) < share, certain, 0.02)[:, None]
+        reports = (rng.random((items, raters)) < chance).sum(axis=1)
+        table = counts_of_kinds(("no", "yes"), np.column_stack([raters - reports, reports]))
+        for found in coefficients_of(table, wanted, alpha=0.05):
+            if not np.isnan(found.ci_low):
+                name = found.coefficient
+                covered[name].append(bool(found.ci_low <= truth[name] <= found.ci_high))
+    row = {"items": items, "raters": raters, "share": share, "certain": certain}
+    row |= {"with_limits": len(covered["positive"])}
+    coverages = {name: round(float(np.mean(own)), 3) for name, own in covered.items()}
+    return row | {"coverage": coverages["positive"], "of_alpha": coverages["krippendorff"]}
 
 
 def clusters(number: int, simulations: int) -> dict[str, float]:

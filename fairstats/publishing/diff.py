@@ -412,11 +412,13 @@ def _turned(rows: pd.DataFrame, newer: pd.DataFrame) -> pd.DataFrame:
     ends = ["attribute", "group_a", "group_b"]
     order = set(newer[ends].dropna().itertuples(index=False, name=None))
     pairs = rows[ends].itertuples(index=False, name=None)
-    turned = [(name, b, a) in order and (name, a, b) not in order for name, a, b in pairs]
-    exchanged = rows["group_a"].where(~np.array(turned), rows["group_b"])
-    return rows.assign(
-        group_a=exchanged, group_b=rows["group_b"].where(~np.array(turned), rows["group_a"])
+    turned = pd.Series(
+        [(name, b, a) in order and (name, a, b) not in order for name, a, b in pairs],
+        index=rows.index,
+        dtype=bool,
     )
+    first, second = rows["group_a"], rows["group_b"]
+    return rows.assign(group_a=first.mask(turned, second), group_b=second.mask(turned, first))
 
 
 def verdict_changes(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

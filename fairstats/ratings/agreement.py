@@ -123,7 +123,8 @@ def rating_agreement(
     and the limits are Wilson's for a share with that variance, on the scale from the coefficient's
     minimum, 0 or −1, to 1. They use the quantile of Student's t for Satterthwaite's degrees of
     freedom (`crossed_interval`). In ``benchmarks/agreement_coverage.py``, 95% limits
-    cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly always.
+    cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly always,
+    also if rare items are reported by all raters: their upper limit has room for such items.
     They cover the other coefficients in 93% or more, but in as little as 89% if raters differ
     widely. Limits over items alone can cover as little as 28 to 43%.
 
