@@ -137,9 +137,9 @@ def agreement(
         ``randolph``, percentile for the others. If fewer than 40 items have the rarer of two
         categories, the limits of κ and α are at least Wilson's for the agreement on that category,
         over these items. The upper limit is at least what ln(2 / alpha) more items would give that
-        all raters put in the rarer category. It needs no seed for ``percent`` and ``randolph``, and for two categories
-        and equally many ratings of every item, up to some thousands of items with three ratings
-        each.
+        all raters put in the rarer category. It needs no seed for ``percent`` and ``randolph``, and
+        for two categories and equally many ratings of every item, up to some thousands of items
+        with three ratings each.
 
     Raises
     ------
@@ -167,10 +167,10 @@ def agreement(
     In simulations with 30 to 150 items, 2 or 3 raters and 5 to 50% positive ratings, 95% limits of
     α covered at least 92% (benchmarks/small_samples.py). If all raters report 1 or 3% of 60 or
     150 items and 2% of the other ratings are reports, those of α and positive agreement covered at
-    least 96%, and 80 to 88% without room for such items that are not in the sample. In single simulations of 2 to 5 raters,
-    those of percent agreement did so too. Those of AC1 covered 89 to 94% if few items have
-    different ratings: 30 items with 89% agreement of two raters, or 150 with 99% of five. They are
-    for items that resemble the given ones, rated by the same raters.
+    least 96%, and 80 to 88% without room for such items that are not in the sample. In single
+    simulations of 2 to 5 raters, those of percent agreement did so too. Those of AC1 covered 89 to
+    94% if few items have different ratings: 30 items with 89% agreement of two raters, or 150 with
+    99% of five. They are for items that resemble the given ones, rated by the same raters.
 
     Items with one rating are excluded from π_k as well; irrCAC in R counts them there. α is that of
     the library krippendorff, and the intraclass correlation that of pingouin. The others equal
