@@ -15,7 +15,7 @@ from fairstats.benchmarks.refusals import REFUSAL
 # letters and letters in circles are read like plain ones. Letters of other alphabets are not: a
 # Cyrillic В looks like B but is the third letter of its alphabet.
 _SIGNS = str.maketrans(
-    dict.fromkeys("*`#$✅✔☑👉🏻\ufe0f", "")
+    dict.fromkeys("*`#$✅✔☑👉🏻\ufe0f\u200b\u200c\u200d\u2060\ufeff", "")
     | {"_": " ", "\r": "\n", "：": ":", "，": ",", "、": ",", "；": ";", "。": ". ", "।": ". "}
     | {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "→": "->", "⇒": "=>"}
     | dict(zip("（）［］【】「」『』《》", '()[][]""""<>', strict=True))
@@ -26,6 +26,12 @@ _SIGNS = str.maketrans(
 # "<b>C</b>" is a bold C and not a B. Tags around an answer, such as <answer>, are not removed.
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|br|em|strong|mark|span|div|code|pre|ul|ol|li|h[1-6])\b[^<>\n]{0,99}>"
+)
+
+# What a page does not show, or strikes out.
+_HIDDEN = re.compile(
+    r"(?si)<!--.{0,9999}?-->|<(?P<struck>del|strike)>[^<]{0,999}</(?P=struck)>"
+    r"|(?m:^)\[//\]: #[^\n]{0,9999}"
 )
 
 # The end of a part of a reply, such as a reasoning that no name above is of.
@@ -160,7 +166,8 @@ def plain_text(raw: str) -> str:
     >>> plain_text("<think>Is it A?</think>**Answer:**  C")
     'Answer: C'
     """
-    text = _PART_END.sub("\n", _TAG.sub("", without_thinking(raw))).translate(_SIGNS)
+    shown = _HIDDEN.sub("", without_thinking(raw))
+    text = _PART_END.sub("\n", _TAG.sub("", shown)).translate(_SIGNS)
     text = re.sub(r"\\(?:text(?:bf|rm)?|mathrm|mathbf)\{", "{", text)
     # One spelling, in a reply as in an option's text.
     text = re.sub(r"(?i)\b(can) not\b", r"\1not", text)

@@ -26,7 +26,7 @@ class Stated(NamedTuple):
 
 
 _QUOTES = re.compile(r"""[\s"'(\[<]{0,3}""")
-_ARTICLE = re.compile(r"(?i)(?:the|an?) ")
+_ARTICLE = re.compile(r"(?:[Tt]he|[Aa]n|a) ")
 #: Signs and words before a letter, and before another kind of value.
 _BEFORE_LETTER = re.compile(
     rf"(?i){_QUOTES.pattern}(?:(?:the )?(?:option|choice|letter|answer) )?{_QUOTES.pattern}"
@@ -64,12 +64,13 @@ _INEQUALITY = re.compile(r"(?:[<>≤≥~]=? ?|\b(?:less|more|greater|fewer) than
 #: The scale of a number: "/5", "out of 5", "(of 5)", "on a scale from 1 to 5".
 _SCALE = re.compile(
     r"(?i)(?: (?:points?|stars?))? ?\(?(?:/ ?|out of (?:a possible )?|of "
-    r"|on an? (?:scale (?:of|from) )?(?:[0-9]{1,6} ?(?:-|to) ?)?)"
+    r"|max(?:imum)? |on an? (?:scale (?:of|from) )?(?:[0-9]{1,6} ?(?:-|to) ?)?|(?=[0-9]+-point))"
     r"(?P<highest>[0-9]{1,6})(?:-point scale)?\)?(?![\w/]|\.[0-9])"
 )
-#: The highest value of a scale in a label: "Rating (1-5)".
+#: The highest value of a scale before a value: "Rating (1-5): 4", "On a scale of 1 to 5, it is 4".
 _NAMED_SCALE = re.compile(
     r"\((?:[^()]* )?(?:[0-9]+ ?(?:-|to) ?|/ ?|out of |of )(?P<highest>[0-9]{1,6})\)"
+    r"|scale (?:of|from) [0-9]{1,6} ?(?:-|to) ?(?P<top>[0-9]{1,6})\b"
 )
 #: What may be between a number and its label: "3 (Urgent)", "3. Urgent", "3-Urgent".
 _BEFORE_LABEL = re.compile(r"[).:]? ?[(:-] ?|[).] ")
@@ -131,10 +132,12 @@ class Letters:
 
     def others(self, line: str, sentence: str = "") -> Found:
         """Return the letters that label a text in a line, or stand alone in a sentence."""
+        # "A patient like this" has an article.
         alone = (
             match[1]
             for match in self._letter.finditer(sentence)
             if not re.match(r"[\w'-]", sentence[match.start() - 1 : match.start()])
+            and not re.match(r" [a-z]", sentence[match.end() : match.end() + 2])
         )
         return {*alone, *_LABELLED.findall(line)} & self.texts.keys()
 
@@ -169,12 +172,13 @@ class Values:
         if number is None:
             return None
         value, end = self.benchmark.canonical(number[0]), number.end()
-        scales = [_NAMED_SCALE.search(text, max(0, position - 25), position)]
+        named = _NAMED_SCALE.search(text, max(0, position - 60), position)
+        highest = [named["highest"] or named["top"]] if named else []
         if scale := _SCALE.match(text, end):
-            scales.append(scale)
+            highest.append(scale["highest"])
             end = scale.end()
         # "7/5", or "Rating (1-5): 4" if the highest value is 10.
-        if any(scale and float(scale["highest"]) != self.benchmark.limits[1] for scale in scales):
+        if any(float(top) != self.benchmark.limits[1] for top in highest):
             value = None
         if _INEQUALITY.search(text, position, begin):
             value = None
