@@ -161,10 +161,11 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     The rules in their order: a label (``Answer: C``, ``\boxed{C}``, a field of JSON); a sentence
     (``The best answer is C``, ``I choose C``, ``C is correct``), in which the option's text counts
     as its letter does; a refusal that opens the reply; lines that begin with an option, if the
-    first does or the last is nothing else; a refusal anywhere. A last line that is another answer
-    contradicts a statement. An option's text is no refusal, even if it is "I cannot help you". A
-    reply that begins with a colon completes a prompt that ends in "Answer". What follows the end of
-    the model's own turn is no part of the reply, see `fairstats.asking.own_turn.own_turn`.
+    first does or the last is nothing else; a refusal anywhere. After a label, a sentence or a last
+    line with another answer contradicts it. An option's text is no refusal, even if it is "I cannot
+    help you". A reply that begins with a colon completes a prompt that ends in "Answer". What
+    follows the end of the model's own turn is no part of the reply, see
+    `fairstats.asking.own_turn.own_turn`.
 
     A lower-case letter is an answer only where it cannot be a word: after a label and as a line, if
     nothing else follows. ``a`` is an article. If the options' texts are known, a letter has to

@@ -25,6 +25,14 @@ REASON = re.compile(
     r"(?i), as\b(?! (?:long|soon)\b)|,? (?:because|since|given|which|due to|based on|rather than"
     r"|instead of|not|and not)\b"
 )
+#: A refusal to do what benchmarks of other kinds ask for.
+REFUSAL_TO_RATE = re.compile(
+    r"""(?xi) \b (?:I|we) (?:'m|\ am|\ are)? \ (?:cannot|can't|won't|will\ not|unable|not\ able)
+    \ (?:to\ )? (?: (?:rate|score|grade|rank|triage|classify|judge|assess|evaluate|make)\b
+      | assign\ [^.!?\n]{0,40}?(?:level|score|rating|category)
+      | (?:recommend|suggest|give|provide|specify|prescribe|calculate|state)
+        \ (?:an?|any|the)\ (?:specific\ |exact\ |particular\ )?(?:dose|dosage|number|amount)\b )"""
+)
 #: A sentence, or an aside, that retracts an earlier statement.
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?
@@ -42,7 +50,8 @@ CONTRAST = re.compile(r"(?i)(?:[.!?] |\n)(?:however|but|that said|nevertheless)\
 OF_PATIENT = re.compile(
     r"(?i)\b(?:(?:with|has|have|had|having) no|never[ -](?:married|smoked)"
     r"|who (?:\w+ ){0,2}?(?:not|never|cannot|\w+n't))\b"
-    r"|\b(?:for|in) (?:an?|the|this|that|my|our|mr|mrs|ms|dr)\b[^,;:!?\n]*"
+    r"|\b(?:for|in) (?:an?|the|this|that|my|our|mr|mrs|ms|dr)\b"
+    r"(?:(?!\b(?:if|unless|whether|except|when)\b)[^,;:!?\n])*"
 )
 #: Words that change the meaning of "the answer is C" if they come before it in the same clause.
 HEDGE = re.compile(
@@ -103,19 +112,10 @@ OTHER_LABEL = re.compile(
     r"|not\b|reject|exclud|eliminat|initial|first|evidence|grade|class|type|group|category|stage"
     r"|vitamin|hepatitis"
 )
-
 #: The same of other values, which may be about something else.
 LAST_LABEL = re.compile(
     r"(?i)\b(?:last|final|actual|instead|revis|correct|chang|definit|true|real|verdict|conclu"
     r"|settle|decid|decision|answer)"
-)
-#: A refusal to do what benchmarks of other kinds ask for.
-REFUSAL_TO_RATE = re.compile(
-    r"""(?xi) \b (?:I|we) (?:'m|\ am|\ are)? \ (?:cannot|can't|won't|will\ not|unable|not\ able)
-    \ (?:to\ )? (?: (?:rate|score|grade|rank|triage|classify|judge|assess|evaluate|make)\b
-      | assign\ [^.!?\n]{0,40}?(?:level|score|rating|category)
-      | (?:recommend|suggest|give|provide|specify|prescribe|calculate|state)
-        \ (?:an?|any|the)\ (?:specific\ |exact\ |particular\ )?(?:dose|dosage|number|amount)\b )"""
 )
 
 # Nouns that name an answer of any kind, of one kind, and in other languages.
