@@ -41,6 +41,7 @@ from fairstats.asking.reply_patterns import (
     LINE_END,
     NEGATIVE,
     NEXT,
+    NEXT_LETTER,
     OF_PATIENT,
     OPENING_SIGNS,
     OTHER_LABEL,
@@ -50,6 +51,8 @@ from fairstats.asking.reply_patterns import (
     RETRACTION,
     SENTENCE_END,
     STATEMENT_END,
+    SUM,
+    WHO,
     WOULD_CHANGE,
     labels,
     sentences,
@@ -305,7 +308,8 @@ class _Reader:
                 other = OTHER_LABEL.search(named[0]) is not None
             else:
                 # "Resources: 2", "Red flags: no" are about something else.
-                other = LAST_LABEL.search(named[0]) is None
+                is_sum = self.known.kind == "score" and SUM.search(named[0])
+                other = not is_sum and LAST_LABEL.search(named[0]) is None
             return set() if other else self._whole(named.end(), len(self.text))
         return self._whole(start, len(self.text))
 
@@ -383,13 +387,16 @@ class _Reader:
         if text is None:
             limited = LIMITED_AT_ONCE.match(rest) is not None
         else:
-            limited = any(word.casefold() not in text for word in LIMITED.findall(tail))
+            # "(a woman who speaks only Spanish)" limits nothing.
+            words = LIMITED.findall(WHO.sub("", tail))
+            limited = any(word.casefold() not in text for word in words)
         if denied or limited:
             return {None}
         line = rest.partition("\n")[0]
         others = self.known.others(line) if text is None else self.known.others(line, tail)
-        further = FURTHER_LETTER if self.known.kind == "choice" else FURTHER
-        for sign in (*further.finditer(tail), *NEXT.finditer(line)):
+        choice = self.known.kind == "choice"
+        further, following = (FURTHER_LETTER, NEXT_LETTER) if choice else (FURTHER, NEXT)
+        for sign in (*further.finditer(tail), *following.finditer(line)):
             other = self.known.at(self.text, end + sign.end())
             others |= other.values if other else set()
         return values | others

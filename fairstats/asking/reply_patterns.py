@@ -72,7 +72,8 @@ CONDITION = re.compile(
 _LIMITS = (
     r"(?:(?:if(?! any\b)|unless|only|however|although|though|provided|pending|depend(?:s|ing)"
     r"|could|might|borderline|except|range|conditional|when|once|until|followed by|then|i mean"
-    r"|i can help|as (?:long|soon) as|with (?:conditions|reservations))\b"
+    r"|(?:up|down)-?(?:graded|triaged)|i can help|as (?:long|soon) as"
+    r"|with (?:conditions|reservations))\b"
     r"|but (?!(?:the|this|a|an|not)\b))"
 )
 #: Words after an answer that limit it, or add another one; and the same at once.
@@ -80,8 +81,9 @@ LIMITED = re.compile(rf"(?i)\b{_LIMITS}")
 LIMITED_AT_ONCE = re.compile(rf"(?i) ?[,(;-]? ?\(?{_LIMITS}")
 _DENIED = (
     r"(?:wrong|incorrect|false|(?:un|less |not )likely|unsafe|inadequate|insufficient|unsuitable"
-    r"|inappropriate|contraindicated|ruled out|excluded|eliminated|rejected"
-    r"|(?:less|not) (?:appropriate|suitable|recommended|indicated|correct|needed|safe|enough))"
+    r"|inappropriate|contraindicated|ruled out|excluded|eliminated|reject(?:ed)?|declined?"
+    r"|(?:less|not) (?:advised|appropriate|suitable|recommended|indicated|correct|needed|safe"
+    r"|enough))"
     r"(?:(?=[ ]*(?:[\].,;:!)\n-]|$))| (?:because|since|as|for|in|here|due|given|and|but)\b)"
 )
 #: Words after an answer that deny it: "A is wrong", "A: no", "A ❌".
@@ -101,10 +103,11 @@ NEGATIVE = re.compile(
     r"(?i)\W{0,3}(?:no\b|not\b|none\b|never\b|den(?:y|ied)|declin|reject|withh|avoid|against)"
 )
 _JOINER = "(?:or|and|but|maybe|perhaps|then|no|mean|wait|actually),? "
-#: What may be between a value and another one; for letters; and in the next sentence.
+#: What may be between a value and another one, and in the next sentence; the same for letters.
 FURTHER = re.compile(rf"(?i)[,;(|=] ?(?:{_JOINER})?")
 FURTHER_LETTER = re.compile(rf"(?i)[,;:(|=>/] ?(?:{_JOINER})?")
-NEXT = re.compile(rf"(?i)[.!?] {_JOINER}")
+NEXT = re.compile(rf"(?i)[.!?] (?:{_JOINER})?")
+NEXT_LETTER = re.compile(rf"(?i)[.!?] {_JOINER}")
 #: A label before the last line's answer, and labels of something else than the answer.
 FIELD = re.compile(r"[^\n:]{2,60}: ?")
 OTHER_LABEL = re.compile(
@@ -117,6 +120,8 @@ LAST_LABEL = re.compile(
     r"(?i)\b(?:last|final|actual|instead|revis|correct|chang|definit|true|real|verdict|conclu"
     r"|settle|decid|decision|answer)"
 )
+SUM = re.compile(r"(?i)\b(?:total|sum)\b")
+WHO = re.compile(r"(?i)\bwho\b[^,;.!?\n()]{0,200}")
 
 # Nouns that name an answer of any kind, of one kind, and in other languages.
 _ANSWER = "answer|ans|option|choice|letter|response|solution|selection|verdict|conclusion"

@@ -51,6 +51,8 @@ _AFTER_SMALL = re.compile(
     r"""[)\]}"'>]|[ .!]{0,3}(?:\n|<|$)|[ ,/&+;]{1,3}(?:and |or )?\W?[a-z]\b"""
 )
 _SEPARATOR = re.compile(r"""[ .):\-'"]{0,4}""")
+#: The same, if the text is in brackets or after a comma.
+_BEFORE_OWN = re.compile(r"""[)"']? ?(?:\(|, )["']?""")
 #: What joins letters: "A or B", "A, B and C", "A/B".
 _JOINED = re.compile(
     r"(?i)['\")]{0,2} ?(?:[,/&+;]|and|or|oder|und|ou|et|o|u|y|e|of|en|или|и|或|和|と|또는)"
@@ -61,16 +63,16 @@ _LABELLED = re.compile(r"(?: |(?:[,;]|\bor|\band) \()([A-Z])[).:] ?\w")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
 _RANGE = re.compile(r" ?[-/] ?[0-9]| (?:-|to|or|and|versus|vs\.?) ")
 _INEQUALITY = re.compile(r"(?:[<>≤≥~]=? ?|\b(?:less|more|greater|fewer) than )$")
-#: The scale of a number: "/5", "out of 5", "(of 5)", "on a scale from 1 to 5".
+#: The scale of a number: "/5", "out of 5", "(of 5)", "(scale 1-5)", "on a scale from 1 to 5".
 _SCALE = re.compile(
-    r"(?i)(?: (?:points?|stars?))? ?\(?(?:/ ?|out of (?:a possible )?|of "
-    r"|max(?:imum)? |on an? (?:scale (?:of|from) )?(?:[0-9]{1,6} ?(?:-|to) ?)?|(?=[0-9]+-point))"
-    r"(?P<highest>[0-9]{1,6})(?:-point scale)?\)?(?![\w/]|\.[0-9])"
+    r"(?i)(?: (?:points?|stars?))?,? ?\(?(?:/ ?|out of (?:a possible )?|of "
+    r"|max(?:imum)? |(?:on an? )?(?:scale (?:of |from )?)?[0-9]{1,6} ?(?:-|to) ?|on an? scale of "
+    r"|(?:on an? )?(?=[0-9]+-point))(?P<highest>[0-9]{1,6})(?:-point scale)?\)?(?![\w/]|\.[0-9])"
 )
-#: The highest value of a scale before a value: "Rating (1-5): 4", "On a scale of 1 to 5, it is 4".
+#: The highest value of a scale before a value: "Rating (1-5): 4", "Out of 5, it is 4".
 _NAMED_SCALE = re.compile(
-    r"\((?:[^()]* )?(?:[0-9]+ ?(?:-|to) ?|/ ?|out of |of )(?P<highest>[0-9]{1,6})\)"
-    r"|scale (?:of|from) [0-9]{1,6} ?(?:-|to) ?(?P<top>[0-9]{1,6})\b"
+    r"(?i)(?:\((?:[^()]* )?(?:[0-9]+ ?(?:-|to) ?|/ ?|out of |of )|\bout of "
+    r"|scale (?:of|from) [0-9]{1,6} ?(?:-|to) ?)(?P<highest>[0-9]{1,6})\b"
 )
 #: What may be between a number and its label: "3 (Urgent)", "3. Urgent", "3-Urgent".
 _BEFORE_LABEL = re.compile(r"[).:]? ?[(:-] ?|[).] ")
@@ -109,8 +111,10 @@ class Letters:
         if not match:
             return None
         letter, end = match[1].upper(), match.end()
-        after = _skip(_SEPARATOR, text, end)
-        follows = self._option_at(text, after)
+        for signs in (_SEPARATOR, _BEFORE_OWN):
+            after = _skip(signs, text, end)
+            if follows := self._option_at(text, after):
+                break
         if follows and self.texts[follows] == self.texts[letter]:
             own = _AFTER.match(text, end) or _AFTER.match(text, after + len(self.texts[letter]))
             return Stated(frozenset({letter}), after + len(self.texts[letter])) if own else None
@@ -173,7 +177,7 @@ class Values:
             return None
         value, end = self.benchmark.canonical(number[0]), number.end()
         named = _NAMED_SCALE.search(text, max(0, position - 60), position)
-        highest = [named["highest"] or named["top"]] if named else []
+        highest = [named["highest"]] if named else []
         if scale := _SCALE.match(text, end):
             highest.append(scale["highest"])
             end = scale.end()
@@ -234,7 +238,7 @@ def _letter_patterns(letters: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     right = (
         r"(?:^|(?<=[.!?,;:] )|(?i:\b(?:so|thus|hence|therefore|that|only|option|choice|answer) ))"
         rf"[('\"]{{0,2}}({any_of})[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?"
-        r" (?i:is (?:clearly |probably )?(?:the |my )?(?:(?:correct|right|best|most (?:likely"
+        r" (?i:is (?:clearly |probably |also )?(?:the |my )?(?:(?:correct|right|best|most (?:likely"
         r"|appropriate))(?: next| first)?(?: answer| option| choice| diagnosis| treatment| step)?"
         r"|answer))(?=[.,;!\n]|$)"
     )

@@ -136,10 +136,10 @@ def agreement(
         The interval is the bootstrap over items, for these raters: BCa for ``percent`` and
         ``randolph``, percentile for the others. If fewer than 40 items have the rarer of two
         categories, the limits of κ and α are at least Wilson's for the agreement on that category,
-        over these items. The upper limit is at least what ln(2 / alpha) more items would give that
-        all raters put in the rarer category. It needs no seed for ``percent`` and ``randolph``, and
-        for two categories and equally many ratings of every item, up to some thousands of items
-        with three ratings each.
+        over these items. The upper limit is at least what k = ⌈ln(2 / alpha)⌉ more items would give
+        that all raters put in the rarer category. It needs no seed for ``percent`` and
+        ``randolph``, and for two categories and equally many ratings of every item, up to some
+        thousands of items with three ratings each.
 
     Raises
     ------
@@ -442,8 +442,9 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
 def _roomy(limits: Limits, table: RatingCounts, coefficient: Coefficient, alpha: float) -> Limits:
     """Return limits with room for items that all raters would put in the rarer category.
 
-    The upper limit is at least the coefficient with k = ln(2 / alpha) such items more. So many may
-    be missing by chance: none of n items is among those of a share k / n with probability exp(−k).
+    The upper limit is at least the coefficient with k = ⌈ln(2 / alpha)⌉ such items more. So many
+    may be missing by chance: none of n items is among those of a share k / n with probability
+    exp(−k).
     """
     low, high, method = limits
     rarer = table if coefficient == "positive" else table.rarer_last()

@@ -83,8 +83,7 @@ class ReleaseDiff:
         what its submitter declared, checks of screening that ask something, and the reason for
         which screening was overruled, in both.
     figures : pandas.DataFrame
-        `FIGURE_COLUMNS`: every changed figure of a row that is in both releases, whichever group of
-        a pair is the first. ``what`` names it
+        `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
         (estimate, limits, p-values). A figure that one release lacks is NaN there, and so is its
         ``change``. ``why`` is the reason: its answers changed, else its benchmark's declaration
         did, else the tests that are adjusted together (only adjusted p-values and detectable
@@ -381,8 +380,7 @@ def _compared(
 def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:
     keys = [*_ROW, "test"]
     columns = [*keys, *_NUMBERS, "method_note"]
-    before = _turned(old.estimates[columns], new.estimates)
-    both = before.merge(new.estimates[columns], on=keys, suffixes=("_old", "_new"))
+    both = old.estimates[columns].merge(new.estimates[columns], on=keys, suffixes=("_old", "_new"))
     # The note states the level that each test of the family has.
     detectable = both["metric"] == "minimum_detectable_difference"
     both["of_family"] = detectable & (both["method_note_old"] != both["method_note_new"])
@@ -405,9 +403,9 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
 
 
 def _turned(rows: pd.DataFrame, newer: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with the groups of each pair in the order of a newer table.
+    """Return rows with the names of each pair's groups in the order of a newer table.
 
-    Only the names are exchanged: a difference of the turned pair has changed its sign.
+    Figures keep their sign, so only verdicts can be compared.
     """
     ends = ["attribute", "group_a", "group_b"]
     order = set(newer[ends].dropna().itertuples(index=False, name=None))

@@ -255,7 +255,10 @@ _ALSO_CALLED = {
     "mcnemar_p": "p",
     "or": "odds_ratio",
 }
-_PERCENT = ("_percent", "_pct", "_percentage_points", "_points", "_pp")
+_PERCENT = (
+    *("_percent_points", "_percentage_points", "_points", "_in_pp", "_pp", "_p_p"),
+    *("_percent", "_pct"),
+)
 #: Figures that are differences of shares: authors write them in points.
 _IN_POINTS = ("ad", "accuracy_difference")
 
@@ -420,7 +423,9 @@ def _unclear(
     problems = []
     for column, (metric, _) in metrics.items():
         figure = row.figures.get(metric)
-        if metric in _IN_POINTS and figure and not figure.percent and column not in columns:
+        # 0 is the same in any unit.
+        no_unit = figure is not None and not figure.percent and figure.units != 0
+        if metric in _IN_POINTS and no_unit and column not in columns:
             remedy = (
                 f"write {figure.text}%, or name the column {metric}_percent; if it is a share, "
             )

@@ -241,7 +241,7 @@ def check_replies(rows: pd.DataFrame, layout: Layout) -> Finding | None:
     found = Finding(REPLIES, share, DIFFERENT_REPLIES, p, "look", note, question)
     if layout.has_letters:
         found = _towards_key(found, other)
-    found = _between_groups(found, other, layout)
+    found = _between_groups(found, other, known, layout)
     return _wrong_without(found, there[there["answer_key"].notna()], what)
 
 
@@ -272,7 +272,9 @@ def _towards_key(found: Finding, other: pd.DataFrame) -> Finding:
     return Finding(REPLIES, up / (up + down), EITHER_LETTER, p, "look", note, question)
 
 
-def _between_groups(found: Finding, other: pd.DataFrame, layout: Layout) -> Finding:
+def _between_groups(
+    found: Finding, other: pd.DataFrame, known: pd.DataFrame, layout: Layout
+) -> Finding:
     """Return the finding that answers change a pair's gap in one direction, if clearer.
 
     Whoever exchanges the answers of two versions keeps the accuracy and changes few answers. Those
@@ -280,30 +282,50 @@ def _between_groups(found: Finding, other: pd.DataFrame, layout: Layout) -> Find
     has one vote, in an exact sign test; the smallest p-value is multiplied by the pairs.
     """
     judged = [_judged(other[name], other, layout) for name in ("answer", "read")]
-    gain, votes = judged[0] - judged[1], {}
+    gain, usual = judged[0] - judged[1], _judged(known["read"], known, layout)
+    moves = []
     for attribute in layout.benchmark.varied:
-        own = other["attribute"] == attribute.name
+        own, asked = (rows["attribute"] == attribute.name for rows in (other, known))
         for pair in attribute.pairs:
             sign = (other["group"] == pair[0]).astype(int) - (other["group"] == pair[1])
             moved = (gain * sign)[own].groupby(other["item_id"][own]).sum()
-            ups, downs = int((moved > 0).sum()), int((moved < 0).sum())
-            votes[attribute.pair_label(pair)] = max(ups, downs), min(ups, downs)
-    tests = 2 * len(votes) * TESTS_OF_REPLIES
-    p_values = (
-        (tests * float(scipy.stats.binom.sf(most - 1, most + least, EITHER_LETTER)), name)
-        for name, (most, least) in votes.items()
-    )
-    p, name = min(p_values, default=(1.0, ""))
+            counts = int((moved > 0).sum()), int((moved < 0).sum())
+            first, second = (usual[asked & (known["group"] == group)] for group in pair)
+            up = _expected_ups(first.to_numpy(), second.to_numpy())
+            name = attribute.pair_label(pair)
+            moves += [(name, counts, up), (name, counts[::-1], 1 - up)]
+    tests = len(moves) * TESTS_OF_REPLIES
+    # Errors at random make a gap smaller more often than larger.
+    p_values = [
+        tests * float(scipy.stats.binom.sf(most - 1, most + least, max(share, EITHER_LETTER)))
+        for _, (most, least), share in moves
+    ]
+    p = min(p_values, default=1.0)
     if p >= min(found.p_value, LOOK_LEVEL):
         return found
-    most, least = votes[name]
+    name, (most, least), share = moves[p_values.index(p)]
     note = (
         f"{found.note} The stored {layout.noun}s move the gap of {name} one way in {most:,} items, "
         f"and the other way in {least:,}."
     )
     question = f"Are the {layout.noun}s majorities of several replies? If not, why do they move "
     question += "this gap?"
-    return Finding(REPLIES, most / (most + least), EITHER_LETTER, p, "look", note, question)
+    limit = max(share, EITHER_LETTER)
+    return Finding(REPLIES, most / (most + least), limit, p, "look", note, question)
+
+
+def _expected_ups(first: FloatArray, second: FloatArray) -> float:
+    """Return how often a gap grows, of the changes by answers that are replaced by those of others.
+
+    Each answer of a pair may be replaced by any of them.
+    """
+    every = np.sort(np.concatenate([first, second]))
+    higher, lower = (
+        [len(every) - np.searchsorted(every, own, "right") for own in (first, second)],
+        [np.searchsorted(every, own, "left") for own in (first, second)],
+    )
+    up, down = higher[0].sum() + lower[1].sum(), lower[0].sum() + higher[1].sum()
+    return float(up / (up + down)) if up + down else EITHER_LETTER
 
 
 def _judged(answers: pd.Series, rows: pd.DataFrame, layout: Layout) -> pd.Series:

@@ -106,6 +106,21 @@ def test_all_letters_are_read_by_the_same_rules(letter: str) -> None:
         assert parse_answer(form.format(letter.lower()), options).letter is None, form
 
 
+@pytest.mark.parametrize(
+    "form", ["{} ({})", "{}, {}", "The answer is {} ({}).", "{}. {}", "{}: {}"]
+)
+def test_letters_of_texts_that_deny_are_read_as_others(form: str) -> None:
+    for texts in (
+        ("Yes", "No", "Maybe"),
+        ("True", "False", "Not indicated"),
+        ("Low", "Unsafe", "Unlikely"),
+    ):
+        options = dict(zip("ABC", texts, strict=False))
+        for letter, text in options.items():
+            assert parse_answer(form.format(letter, text), options).letter == letter
+    assert parse_answer(form.format("C", "Aspirin"), OPTIONS).letter is None
+
+
 NO_TEXTS = dict.fromkeys("ABCD", "")
 
 

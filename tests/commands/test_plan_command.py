@@ -101,3 +101,12 @@ def test_plot_is_an_svg_of_the_curve(tmp_path):
 )
 def test_unclear_plans_are_refused(words, said):
     assert said in run(*words, code=1).stderr
+
+
+def test_power_near_a_difference_of_0_is_said_to_be_lower():
+    words = ["--test", "models", "--discordant", 0.2, "--difference", 0.05]
+    near = run(*words, "--new-discordant", 0.2, "--new-difference", 0).stderr
+    assert "may have either sign" in near
+    clear = ["--test", "models", "--discordant", 0.12, "--difference", 0.08]
+    far = run(*clear, "--new-discordant", 0.07, "--new-difference", 0.03).stderr
+    assert "may have either sign" not in far

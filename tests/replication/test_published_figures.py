@@ -111,7 +111,18 @@ def test_a_unique_table_is_given_with_its_mirror_images():
     assert [row.note for row in rows] == [f"10 and 1 of 10 correct; {exchanged}", "5 equal"]
 
 
-@pytest.mark.parametrize("name", ["AD (pp)", "AD (points)", "AD (percentage points)", "AD %"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AD (pp)",
+        "AD (points)",
+        "AD (percentage points)",
+        "AD %",
+        "AD (%-points)",
+        "AD in pp",
+        "AD (p.p.)",
+    ],
+)
 def test_differences_in_points_are_percentages(name):
     row = {"acc_a": ["84.1%"], "acc_b": ["83.6%"]}
     (right,) = check_table(pd.DataFrame(row | {name: ["0.5"]}), n=801).rows
@@ -127,6 +138,7 @@ def test_difference_without_unit_beside_percentages_is_asked_about(name, other):
     table = pd.DataFrame(other | {name: ["0.005"]})
     with pytest.raises(InputError, match="does not say if it is a share or in points"):
         check_table(table, n=801)
+    assert check_table(pd.DataFrame(other | {name: ["0"]}), n=801).rows
     metric = "ad" if name == "AD" else "accuracy_difference"
     for meant in (metric, f"{metric}_percent"):
         assert check_table(table, n=801, columns={name: meant}).rows
