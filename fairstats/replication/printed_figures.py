@@ -423,9 +423,10 @@ def _unclear(
     problems = []
     for column, (metric, _) in metrics.items():
         figure = row.figures.get(metric)
+        if figure is None or metric not in _IN_POINTS or column in columns:
+            continue
         # 0 is the same in any unit.
-        no_unit = figure is not None and not figure.percent and figure.units != 0
-        if metric in _IN_POINTS and no_unit and column not in columns:
+        if not figure.percent and figure.units:
             remedy = (
                 f"write {figure.text}%, or name the column {metric}_percent; if it is a share, "
             )
