@@ -106,7 +106,7 @@ _JOINER = "(?:or|and|but|maybe|perhaps|then|no|mean|wait|actually),? "
 #: What may be between a value and another one, and in the next sentence; the same for letters.
 FURTHER = re.compile(rf"(?i)[,;(|=] ?(?:{_JOINER})?")
 FURTHER_LETTER = re.compile(rf"(?i)[,;:(|=>/] ?(?:{_JOINER})?")
-NEXT = re.compile(rf"(?i)[.!?] (?:{_JOINER})?")
+NEXT = re.compile(rf"(?i)[.!?] (?:{_JOINER})?(?![0-9])")
 NEXT_LETTER = re.compile(rf"(?i)[.!?] {_JOINER}")
 #: A label before the last line's answer, and labels of something else than the answer.
 FIELD = re.compile(r"[^\n:]{2,60}: ?")
@@ -120,8 +120,11 @@ LAST_LABEL = re.compile(
     r"(?i)\b(?:last|final|actual|instead|revis|correct|chang|definit|true|real|verdict|conclu"
     r"|settle|decid|decision|answer)"
 )
-SUM = re.compile(r"(?i)\b(?:total|sum)\b")
-WHO = re.compile(r"(?i)\bwho\b[^,;.!?\n()]{0,200}")
+SUM = re.compile(r"(?i)\W*(?:the )?(?:total|sum)(?: score)?\b[ :*]*$")
+#: What a clause says of a patient: "a woman who speaks only Spanish".
+WHO = re.compile(
+    r"(?i)\bwho (?:\w+ )?(?:only|never|once|(?:could|might) not)\b(?= \w)(?! (?:if|when|after)\b)"
+)
 
 # Nouns that name an answer of any kind, of one kind, and in other languages.
 _ANSWER = "answer|ans|option|choice|letter|response|solution|selection|verdict|conclusion"

@@ -52,7 +52,7 @@ _AFTER_SMALL = re.compile(
 )
 _SEPARATOR = re.compile(r"""[ .):\-'"]{0,4}""")
 #: The same, if the text is in brackets or after a comma.
-_BEFORE_OWN = re.compile(r"""[)"']? ?(?:\(|, )["']?""")
+_BEFORE_OWN = re.compile(r"""[)"'.:]? ?(?:\(|[,;|] )["']?""")
 #: What joins letters: "A or B", "A, B and C", "A/B".
 _JOINED = re.compile(
     r"(?i)['\")]{0,2} ?(?:[,/&+;]|and|or|oder|und|ou|et|o|u|y|e|of|en|или|и|或|和|と|또는)"
@@ -66,12 +66,13 @@ _INEQUALITY = re.compile(r"(?:[<>≤≥~]=? ?|\b(?:less|more|greater|fewer) than
 #: The scale of a number: "/5", "out of 5", "(of 5)", "(scale 1-5)", "on a scale from 1 to 5".
 _SCALE = re.compile(
     r"(?i)(?: (?:points?|stars?))?,? ?\(?(?:/ ?|out of (?:a possible )?|of "
-    r"|max(?:imum)? |(?:on an? )?(?:scale (?:of |from )?)?[0-9]{1,6} ?(?:-|to) ?|on an? scale of "
+    r"|max(?:imum)? |(?:on an? )?scale (?:of |from )?(?:[0-9]{1,6} ?(?:-|to) ?)?"
+    r"|on an? [0-9]{1,6} ?(?:-|to) ?"
     r"|(?:on an? )?(?=[0-9]+-point))(?P<highest>[0-9]{1,6})(?:-point scale)?\)?(?![\w/]|\.[0-9])"
 )
 #: The highest value of a scale before a value: "Rating (1-5): 4", "Out of 5, it is 4".
 _NAMED_SCALE = re.compile(
-    r"(?i)(?:\((?:[^()]* )?(?:[0-9]+ ?(?:-|to) ?|/ ?|out of |of )|\bout of "
+    r"(?i)(?:\((?:[^()]* )?(?:[0-9]+ ?(?:-|to) ?|/ ?|out of |of )|(?:^|[.!?] |\n)out of "
     r"|scale (?:of|from) [0-9]{1,6} ?(?:-|to) ?)(?P<highest>[0-9]{1,6})\b"
 )
 #: What may be between a number and its label: "3 (Urgent)", "3. Urgent", "3-Urgent".

@@ -192,8 +192,8 @@ def _print_layout(layout: Layout, answers: pd.DataFrame, cluster: str | None) ->
     if left_out:
         left = first_of([f"{name} ({holds})" for name, holds in left_out.items()], 8)
         remedy = (
-            "Give answers with --wide, and other fields with --map, e.g. --map answer_key=FIELD, or "
-            "--map answer_raw=FIELD for the replies that the answers were read from."
+            "Give answers with --wide, and other fields with --map, e.g. --map answer_key=FIELD, "
+            "or --map answer_raw=FIELD for the replies that the answers were read from."
         )
         typer.echo(printable(f"Not used: {left}. {remedy}"), err=True)
 

@@ -216,9 +216,9 @@ def _planned_means(
 
 
 def _sign_may_vary(there: dict[str, float], items: int) -> bool:
-    """Return whether a difference is within two standard errors of 0."""
+    """Return whether a difference is within 0.7 standard errors of 0."""
     return any(
-        abs(there[f"{prefix}difference"]) < 2 * (there[f"{prefix}discordant"] / items) ** 0.5
+        abs(there[f"{prefix}difference"]) < 0.7 * (there[f"{prefix}discordant"] / items) ** 0.5
         for prefix in ("", "new_")
     )
 

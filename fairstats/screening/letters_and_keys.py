@@ -290,12 +290,12 @@ def _between_groups(
             sign = (other["group"] == pair[0]).astype(int) - (other["group"] == pair[1])
             moved = (gain * sign)[own].groupby(other["item_id"][own]).sum()
             counts = int((moved > 0).sum()), int((moved < 0).sum())
-            first, second = (usual[asked & (known["group"] == group)] for group in pair)
-            up = _expected_ups(first.to_numpy(), second.to_numpy())
+            first, second = (usual[asked & (known["group"] == group)].to_numpy() for group in pair)
+            up = _expected_ups(first, second, gain[own & other["group"].isin(pair)].to_numpy())
             name = attribute.pair_label(pair)
             moves += [(name, counts, up), (name, counts[::-1], 1 - up)]
     tests = len(moves) * TESTS_OF_REPLIES
-    # Errors at random make a gap smaller more often than larger.
+    # Errors make a gap smaller more often than larger, above all those that go one way.
     p_values = [
         tests * float(scipy.stats.binom.sf(most - 1, most + least, max(share, EITHER_LETTER)))
         for _, (most, least), share in moves
@@ -314,18 +314,22 @@ def _between_groups(
     return Finding(REPLIES, most / (most + least), limit, p, "look", note, question)
 
 
-def _expected_ups(first: FloatArray, second: FloatArray) -> float:
-    """Return how often a gap grows, of the changes by answers that are replaced by those of others.
+def _expected_ups(first: FloatArray, second: FloatArray, gain: FloatArray) -> float:
+    """Return how often the gap of two groups grows, of as many changes up and down as there are.
 
-    Each answer of a pair may be replaced by any of them.
+    An answer that is replaced by a higher one is any of those below another one of the pair, and
+    there are more of them in the group with lower answers.
     """
     every = np.sort(np.concatenate([first, second]))
-    higher, lower = (
-        [len(every) - np.searchsorted(every, own, "right") for own in (first, second)],
-        [np.searchsorted(every, own, "left") for own in (first, second)],
-    )
-    up, down = higher[0].sum() + lower[1].sum(), lower[0].sum() + higher[1].sum()
-    return float(up / (up + down)) if up + down else EITHER_LETTER
+    above = [
+        float((len(every) - np.searchsorted(every, o, "right")).sum()) for o in (first, second)
+    ]
+    below = [float(np.searchsorted(every, own, "left").sum()) for own in (first, second)]
+    ups, downs = int((gain > 0).sum()), int((gain < 0).sum())
+    if ups + downs == 0 or min(sum(above), sum(below)) <= 0:
+        return EITHER_LETTER
+    grows = ups * above[0] / sum(above) + downs * below[1] / sum(below)
+    return float(grows / (ups + downs))
 
 
 def _judged(answers: pd.Series, rows: pd.DataFrame, layout: Layout) -> pd.Series:

@@ -121,6 +121,18 @@ def test_letters_of_texts_that_deny_are_read_as_others(form: str) -> None:
     assert parse_answer(form.format("C", "Aspirin"), OPTIONS).letter is None
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "Answer: C (for patients who are stable only)",
+        "Answer: C - for a man who is stable unless he is allergic",
+        "Answer: C, for a patient who is stable if troponin is normal",
+    ],
+)
+def test_answer_with_a_limit_on_its_patients_is_none(raw: str) -> None:
+    assert parse_answer(raw, OPTIONS).letter is None
+
+
 NO_TEXTS = dict.fromkeys("ABCD", "")
 
 
