@@ -57,7 +57,7 @@ from fairstats.asking.reply_patterns import (
     labels,
     sentences,
 )
-from fairstats.asking.stated_values import Found, Letters, Values
+from fairstats.asking.stated_values import Found, Letters, Values, skip
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.refusals import REFUSAL, is_refusal
 
@@ -264,8 +264,7 @@ class _Reader:
                 continue
             if match["alone"]:
                 # "Overall: B and D can be excluded" states no answer.
-                end = self.text.find("\n", match.end())
-                found |= self._whole(match.end(), end if end >= 0 else len(self.text))
+                found |= self._whole(match.end(), self._line_end(match.end()))
             else:
                 found |= self._stated(match.end(), final=True)
         return found
@@ -338,11 +337,11 @@ class _Reader:
 
     def _begun(self, start: int, end: int) -> Found:
         """Return the value that a line begins with."""
-        return self._stated(self._after(BULLET, start)) or self._whole(start, end)
+        return self._stated(skip(BULLET, self.text, start)) or self._whole(start, end)
 
     def _whole(self, start: int, end: int) -> Found:
         """Return the value that a line is, and nothing else."""
-        stated = self.known.at(self.text, self._after(BULLET, start), final=True)
+        stated = self.known.at(self.text, skip(BULLET, self.text, start), final=True)
         if stated is None or not LINE_END.match(self.text, stated.end, end):
             return set()
         self.last = max(self.last, stated.end)
@@ -361,13 +360,11 @@ class _Reader:
     def _describes(self, position: int, end: int) -> bool:
         """Return whether a line goes on after its value: "3. Pain", "Level 1: needs help now"."""
         start = self.text.rfind("\n", 0, end) + 1
-        after = self.text.find("\n", end)
-        if self.known.kind == "choice" or self._after(BULLET, start) < position:
+        if self.known.kind == "choice" or skip(BULLET, self.text, start) < position:
             return False
         number = self.text[end - 1].isdigit()
         goes_on = self.text.startswith((".", ")", ":") if number else ":", end)
-        whole = LINE_END.match(self.text, end, after if after >= 0 else len(self.text))
-        return goes_on and whole is None
+        return goes_on and LINE_END.match(self.text, end, self._line_end(end)) is None
 
     def _unless_limited(
         self, values: Found, end: int, *, text: str | None, negative: bool = False
@@ -410,10 +407,10 @@ class _Reader:
         clause = CLAUSE_START.split(before)[-1] + self.text[start : match.end()]
         return HEDGE.search(OF_PATIENT.sub("", clause)) is not None
 
-    def _after(self, signs: re.Pattern[str], position: int) -> int:
-        """Return the end of signs at a position, of which there may be none."""
-        match = signs.match(self.text, position)
-        return match.end() if match else position
+    def _line_end(self, position: int) -> int:
+        """Return the end of the line that a position is in."""
+        end = self.text.find("\n", position)
+        return end if end >= 0 else len(self.text)
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

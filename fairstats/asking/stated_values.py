@@ -99,21 +99,21 @@ class Letters:
 
         A lower-case letter is read only if it is `final`: after a label, or as a line.
         """
-        begin = _skip(_QUOTES, text, position)
+        begin = skip(_QUOTES, text, position)
         named = self._option_at(text, begin)
         if not named:
-            begin = _skip(_ARTICLE, text, begin)
+            begin = skip(_ARTICLE, text, begin)
             named = self._option_at(text, begin)
         # "C. difficile" may be the text of option B. "B" may be too, but is rather a letter.
         if named and self.texts[named].upper() not in self.texts:
             return _ended({named}, text, begin + len(self.texts[named]))
-        begin = _skip(_BEFORE_LETTER, text, position)
+        begin = skip(_BEFORE_LETTER, text, position)
         match = self._letter.match(text, begin) or (final and self._small.match(text, begin))
         if not match:
             return None
         letter, end = match[1].upper(), match.end()
         for signs in (_SEPARATOR, _BEFORE_OWN):
-            after = _skip(signs, text, end)
+            after = skip(signs, text, end)
             if follows := self._option_at(text, after):
                 break
         if follows and self.texts[follows] == self.texts[letter]:
@@ -136,7 +136,7 @@ class Letters:
         return Stated(frozenset(found), end, self.texts[letter] or None)
 
     def others(self, line: str, sentence: str = "") -> Found:
-        """Return the letters that label a text in a line, or stand alone in a sentence."""
+        """Return the letters that label a text in a line, or are alone in a sentence."""
         # "A patient like this" has an article.
         alone = (
             match[1]
@@ -169,7 +169,7 @@ class Values:
 
     def at(self, text: str, position: int, *, final: bool = False) -> Stated | None:
         """Return the value stated at a position; None if another phrase begins there."""
-        begin = _skip(_BEFORE_VALUE, text, position)
+        begin = skip(_BEFORE_VALUE, text, position)
         if match := self._name.match(text, begin):
             meant = self._meant(match)
             return _ended(meant if len(meant) == 1 else {None}, text, match.end())
@@ -205,7 +205,7 @@ class Values:
         return self.meant.get(_folded(name[0]), frozenset())
 
 
-def _skip(signs: re.Pattern[str], text: str, position: int) -> int:
+def skip(signs: re.Pattern[str], text: str, position: int) -> int:
     """Return the end of signs at a position, of which there may be none."""
     match = signs.match(text, position)
     return match.end() if match else position

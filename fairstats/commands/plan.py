@@ -123,9 +123,9 @@ def plan(
     typer.echo(f"{needed} items{clusters} have {100 * power:g}% power {aim}.", err=True)
     if test == "models" and _sign_may_vary(there, needed):
         note = (
-            "A difference this close to 0 may have either sign, and `compare` tests its size: its "
+            "A difference this close to 0 may have either sign, and `compare` tests its size: its"
         )
-        typer.echo(f"{note}power is lower (in simulations 64 to 72% instead of 80%).", err=True)
+        typer.echo(f"{note} power is lower (at 0, in simulations 64% instead of 80%).", err=True)
     if plot is not None:
         from fairstats._lib.atomic_files import whole_file
         from fairstats.report.plot_style import power_svg

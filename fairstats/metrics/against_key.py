@@ -96,7 +96,6 @@ def _derived(
 
 
 Derive = Callable[[Grid], Grid]
-_ABSOLUTE: Derive = partial(errors, absolute=True)
 
 
 def _of_both(
@@ -109,10 +108,12 @@ def _of_both(
     bases: tuple[PairMetric | NumberMetric, ...] = (ACCURACY_A, ACCURACY_B, ACCURACY_DIFFERENCE),
     *,
     ideal: float = 0,
+    lowest: float | None = None,
 ) -> tuple[KeyMetric, ...]:
     """Return the metric of group a, that of group b and, if `bases` has one, their difference.
 
-    All are `ideal` at that value, and a difference at 0.
+    Those of a group are `ideal` at that value and have that `lowest` one, by default that of their
+    bases; a difference is ideal at 0.
     """
     named = [
         (f"{name}_a", f"{label}, {{a}}", "group a"),
@@ -126,7 +127,7 @@ def _of_both(
             definition=f"{definition} {of}.",
             interval=base.interval,
             order=order + place / 10,
-            lowest=0 if derive is _ABSOLUTE and place < 2 else base.lowest,
+            lowest=base.lowest if lowest is None or place == 2 else lowest,
             highest=base.highest,
             ideal=ideal if place < 2 else 0,
             kinds=kinds,
@@ -202,6 +203,7 @@ ABSOLUTE_A, ABSOLUTE_B, ABSOLUTE_DIFFERENCE = _of_both(
     "Mean of the absolute value of answer minus key, for",
     246,
     NUMERIC,
-    _ABSOLUTE,
+    partial(errors, absolute=True),
     (SCORE_A, SCORE_B, SCORE_DIFFERENCE),
+    lowest=0,
 )

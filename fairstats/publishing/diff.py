@@ -34,7 +34,7 @@ from fairstats.counts.settings import MIXED, PROMPT
 from fairstats.release.contents import EARLIER, Release, changed_inputs
 from fairstats.release.manifest import open_release, previous_release
 from fairstats.report.board.tables import shown_fact
-from fairstats.screening.findings import ASKING
+from fairstats.screening.findings import flags_of
 
 ANSWERS, BENCHMARK, METHOD, FAMILY = "answers", "benchmark", "method", "family"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
@@ -239,10 +239,8 @@ def _submitted(release: Release) -> dict[Unit, str]:
 
 def _questions(release: Release) -> dict[Unit, str]:
     """Return the checks that ask something about an answer set."""
-    asking = release.screening[release.screening["flag"].isin(ASKING)]
-    return {
-        unit: ", ".join(sorted(own["check"])) for unit, own in asking.groupby(list(UNIT_COLUMNS))
-    }
+    asking = flags_of(release.screening).groupby(list(UNIT_COLUMNS))["check"]
+    return {unit: ", ".join(sorted(checks)) for unit, checks in asking}
 
 
 def _declared(facts: dict[str, str | bool]) -> str | None:
@@ -433,10 +431,8 @@ def verdict_changes(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
         how="outer",
         suffixes=("_old", "_new"),
     )
-    units = [
-        set(rows[list(UNIT_COLUMNS)].itertuples(index=False, name=None)) for rows in (old, new)
-    ]
-    there = both[list(UNIT_COLUMNS)].apply(tuple, axis=1).isin(units[0] & units[1])
-    both = both[there].rename(columns={"verdict_old": "old", "verdict_new": "new"})
+    units, others = (rows[list(UNIT_COLUMNS)].drop_duplicates() for rows in (old, new))
+    both = both.merge(units.merge(others))
+    both = both.rename(columns={"verdict_old": "old", "verdict_new": "new"})
     both = both.fillna({"old": NOT_COMPARED, "new": NOT_COMPARED})
     return both.loc[both["old"] != both["new"], list(VERDICT_COLUMNS)].reset_index(drop=True)

@@ -40,8 +40,8 @@ VALUE_COLUMNS = (*UNIT_COLUMNS, "value", "reported", "count", "n_ratings", "n_mi
 #: The unit of a rate: ratings, tasks with a majority of reports, or tasks with any report.
 AGGREGATIONS = ("pooled", "majority", "any")
 
-# The raters of a vote are not resampled, so the result is like that of a single rater.
-# The words of limits of one rater's ratings, which the votes on tasks are taken as.
+# The raters of a vote are not resampled, so the result is like that of a single rater, in the words
+# of `crossed_limits`.
 _ONE_RATER = "one rater: the variance between raters is unknown"
 _EQUAL_OF_ONE = "all ratings are equal; one rater"
 

@@ -177,7 +177,7 @@ def check_table(
         ``accuracy_difference`` (a − b), ``cfr``, ``cohens_h`` (a − b if signed), ``p`` (McNemar),
         ``odds_ratio`` (n10 / n01) and ``n``, also by usual other names such as ``acc_a`` or
         ``mcnemar_p``. Cells may be percentages, ``84.2%``; in a column named ``…_percent`` or
-        ``…_points`` they are. Beside percentages, a difference without a unit is refused, unless
+        ``…_points`` they are. Next to percentages, a difference without a unit is refused, unless
         `columns` names it. A cell may be a bound, ``<0.0001``, or empty.
     n : int, optional
         The number of pairs, from 1 to 20,000, for rows without their own.

@@ -293,24 +293,26 @@ def _between_groups(
             first, second = (usual[asked & (known["group"] == group)].to_numpy() for group in pair)
             up = _expected_ups(first, second, gain[own & other["group"].isin(pair)].to_numpy())
             name = attribute.pair_label(pair)
-            moves += [(name, counts, up), (name, counts[::-1], 1 - up)]
+            # Errors make a gap smaller more often than larger, above all those that go one way.
+            moves += [
+                (name, counts, max(up, EITHER_LETTER)),
+                (name, counts[::-1], max(1 - up, EITHER_LETTER)),
+            ]
     tests = len(moves) * TESTS_OF_REPLIES
-    # Errors make a gap smaller more often than larger, above all those that go one way.
     p_values = [
-        tests * float(scipy.stats.binom.sf(most - 1, most + least, max(share, EITHER_LETTER)))
-        for _, (most, least), share in moves
+        tests * float(scipy.stats.binom.sf(most - 1, most + least, limit))
+        for _, (most, least), limit in moves
     ]
     p = min(p_values, default=1.0)
     if p >= min(found.p_value, LOOK_LEVEL):
         return found
-    name, (most, least), share = moves[p_values.index(p)]
+    name, (most, least), limit = moves[p_values.index(p)]
     note = (
         f"{found.note} The stored {layout.noun}s move the gap of {name} one way in {most:,} items, "
         f"and the other way in {least:,}."
     )
     question = f"Are the {layout.noun}s majorities of several replies? If not, why do they move "
     question += "this gap?"
-    limit = max(share, EITHER_LETTER)
     return Finding(REPLIES, most / (most + least), limit, p, "look", note, question)
 
 
@@ -321,15 +323,15 @@ def _expected_ups(first: FloatArray, second: FloatArray, gain: FloatArray) -> fl
     there are more of them in the group with lower answers.
     """
     every = np.sort(np.concatenate([first, second]))
-    above = [
-        float((len(every) - np.searchsorted(every, o, "right")).sum()) for o in (first, second)
-    ]
-    below = [float(np.searchsorted(every, own, "left").sum()) for own in (first, second)]
+    groups = first, second
+    above = [(len(every) - np.searchsorted(every, own, "right")).sum() for own in groups]
+    below = [np.searchsorted(every, own, "left").sum() for own in groups]
     ups, downs = int((gain > 0).sum()), int((gain < 0).sum())
-    if ups + downs == 0 or min(sum(above), sum(below)) <= 0:
+    # Each two answers that differ count once above and once below.
+    pairs = sum(above)
+    if ups + downs == 0 or pairs == 0:
         return EITHER_LETTER
-    grows = ups * above[0] / sum(above) + downs * below[1] / sum(below)
-    return float(grows / (ups + downs))
+    return float((ups * above[0] + downs * below[1]) / pairs / (ups + downs))
 
 
 def _judged(answers: pd.Series, rows: pd.DataFrame, layout: Layout) -> pd.Series:

@@ -45,7 +45,7 @@ from fairstats.report.words import (
     versions_of_an_item,
     words_of,
 )
-from fairstats.screening.findings import ASKING, flag_notes
+from fairstats.screening.findings import flag_notes, flags_of
 
 #: With fewer independent items or clusters, the report warns that one of them can change a result.
 FEW_UNITS = 20
@@ -202,7 +202,7 @@ def recommendation(answers: AnswerSet, others: Iterable[AnswerSet] = ()) -> str:
         "refused": refused > 0,
         "only refused": refused == missing,
         "uninformative": bool(unclear) and "" not in by_reason,
-        "asked": bool(answers.screening["flag"].isin(ASKING).any()),
+        "asked": not flags_of(answers.screening).empty,
         "elsewhere": any(pair.verdict == DISPARITY for own in others for pair in own.pairs),
         "careful": any(pair.caution for pair in answers.pairs),
     }

@@ -429,15 +429,14 @@ def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:
 def verdict_text(row: Mapping[Any, Any], benchmark: Benchmark | None) -> str:
     """Write a changed verdict, e.g. ``"Race: disparity → inconclusive (few items)"``."""
     pair = f"{row['group_a']} − {row['group_b']}"
-    # An older release may declare other groups.
+    groups = row["group_a"], row["group_b"]
     if (
         benchmark is not None
         and row["attribute"] in (*benchmark.attributes, POOLED)
-        and (
-            {row["group_a"], row["group_b"]} <= benchmark.attribute(row["attribute"]).groups.keys()
-        )
+        # An older release may declare other groups.
+        and set(groups) <= benchmark.attribute(row["attribute"]).groups.keys()
     ):
-        pair = benchmark.pair_name(row["attribute"], (row["group_a"], row["group_b"]))
+        pair = benchmark.pair_name(row["attribute"], groups)
     reason = row["verdict_reason"]
     note = f" ({reason})" if isinstance(reason, str) and reason else ""
     return f"{pair}: {row['old']} → {row['new']}{note}"
