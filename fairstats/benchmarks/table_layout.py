@@ -45,6 +45,8 @@ _NAMES = {
     ),
     "group": ("group", "variant", "demographic", "demographic group", "patient group", "persona"),
 }  # fmt: skip
+#: Names of the replies that a column of answers was read from.
+_REPLY = re.compile("(?:(?:raw|full|model) )?(?:answer|reply|response|output|completion)(?: raw)?")
 _NO_GROUPS = ("neutral", "neutralized", "neutralised", "unspecified", "not specified", "no patient")
 
 
@@ -316,6 +318,11 @@ def _long(
             )
             raise input_error(source, message, remedy, column="answer")
         found["answer" if is_short(table[there[0]]) else "answer_raw"] = there[0]
+    if "answer_raw" not in found | {**given}:
+        for name in _rest(names, found, groups):
+            if _REPLY.fullmatch(plain(name)) and not is_short(table[name]):
+                found["answer_raw"] = name
+                break
     if "item_id" not in given:
         rest = _rest(names, found, groups)
         found["item_id"] = _item_column(table, rest, source, by=None)

@@ -537,6 +537,24 @@ def test_long_replies_are_replies_to_read():
     assert recognise_layout(table, columns={}).columns["answer_raw"] == "decision"
 
 
+@pytest.mark.parametrize("given", [{}, {"answer": "decision"}])
+@pytest.mark.parametrize("name", ["Reply", "raw_response", "answer_raw"])
+def test_replies_next_to_answers_are_kept(given, name):
+    table = long_table()
+    table[name] = [f"I think that I would say this: {one}." for one in table["decision"]]
+    table["reason"] = [f"Because number {n} waits for a month." for n in range(len(table))]
+    layout = recognise_layout(table, columns=given)
+    assert (layout.columns | given)["answer"] == "decision"
+    assert layout.columns["answer_raw"] == name
+    assert list(layout.left_out) == ["reason"]
+
+
+def test_a_second_column_of_answers_is_no_reply():
+    table = long_table()
+    table["response"] = table["decision"]
+    assert "answer_raw" not in recognise_layout(table, columns={}).columns
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
