@@ -22,7 +22,7 @@ from fairstats.report.changes.rows import (
     set_name,
 )
 from fairstats.report.page_output import closed, is_in_site, page_root, show_markdown, show_table
-from fairstats.report.tables import labels_of, written_table
+from fairstats.report.tables import labels_of, prose_cell, written_table
 
 #: The figures shown on the page if they changed; the others are in the download.
 _SHOWN = (*DIFFERENCES, "cfr")
@@ -109,7 +109,7 @@ def _show_changed_sets(release: Release) -> None:
     found = set_changes(*map(release.table, names), *_declaring(release))
     changed = [one for one in found if one.matters and one.change not in (NEW, GONE)]
     rows = [
-        {"set": f"{quoted(one.model)}, {one.name}", "changed": one.text}
+        {"set": f"{quoted(one.model)}, {one.name}", "changed": prose_cell(one.text)}
         for one in sorted(changed, key=lambda one: not one.verdicts)
     ]
     if rows:
