@@ -143,7 +143,7 @@ def change_of(release: Release, model: str) -> str:
 
 def changes_in(release: Release) -> list[SetChange]:
     names = ("answer_set_changes", "verdict_changes", "figure_changes")
-    return set_changes(*map(release.table, names), release)
+    return set_changes(*map(release.table, names), release, *release.earlier[-1:])
 
 
 def test_change_states_snapshot_and_missing_answers(site):
@@ -202,7 +202,7 @@ def test_benchmark_declared_differently_is_not_compared(tmp_path, benchmark_file
     second = undrawn(wrong, tmp_path, release="2", benchmarks=[load_benchmark(file)])
     assert second.table("earlier_comparisons").empty
     text = change_of(second, str(answers["model"].iloc[0]))
-    assert "the benchmark is declared differently" in text
+    assert "the benchmark is declared differently (margin ±10 points → ±20 points)" in text
 
 
 RACE = 'pairs = [["white", "black"], ["white", "asian"], ["black", "asian"]]'
@@ -275,7 +275,7 @@ def test_corrected_keys_are_not_other_answers(tmp_path, benchmark_file, all_righ
     answers["answer_key"] = answers["item_id"].map(corrected.answer_keys)
     second = undrawn(answers, tmp_path, release="2", benchmarks=[corrected])
     text = change_of(second, str(answers["model"].iloc[0]))
-    assert text.startswith("the same answers; the benchmark is declared differently")
+    assert text.startswith("the same answers; the benchmark is declared differently (answer keys)")
     assert "different answers" not in text
 
 

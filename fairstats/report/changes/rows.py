@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pandas as pd
@@ -316,6 +316,8 @@ _SIDES = {
 }  # fmt: skip
 #: The readers' names for columns of the answers.
 _COLUMNS = {"status": "reasons for missing answers", "prompt_sha256": "prompts"}
+#: What a benchmark's declaration says of files, not of items or verdicts.
+_OF_FILES = ("name", "items_file", "keys_file", "path", "of_release")
 #: Answer sets that the difference of two releases names.
 _LISTED = 20
 
@@ -334,6 +336,8 @@ class SetChange:
         The changed verdicts, in words.
     figures : mapping of str to int
         The number of changed figures, by reason.
+    declared : str
+        The settings that the benchmark declares differently; empty if these are not known.
     """
 
     model: str
@@ -341,6 +345,7 @@ class SetChange:
     facts: Mapping[Any, Any]
     verdicts: tuple[str, ...]
     figures: Mapping[str, int]
+    declared: str = ""
 
     @property
     def change(self) -> str:
@@ -369,7 +374,7 @@ class SetChange:
         for name in told:
             yield _SIDES[name].format(f"{self._side(name, 'old')} → {self._side(name, 'new')}")
         if self.facts["benchmark_changed"]:
-            yield "the benchmark is declared differently"
+            yield f"the benchmark is declared differently{self.declared and f' ({self.declared})'}"
         # Older releases do not name them.
         settings = str(self.facts.get("settings_changed", "")).split(", ")
         others = [_COLUMNS.get(name, name) for name in settings if name not in told]
@@ -418,8 +423,26 @@ def set_changes(
         own = rows_with(verdicts, unit, key)
         changed = tuple(verdict_text(one, benchmark) for one in own.to_dict("records"))
         counts = moved.xs(key, level=unit).to_dict() if key in moved.index.droplevel("why") else {}
-        found.append(SetChange(row["model"], set_name(row, *releases), row, changed, counts))
+        name, declared = set_name(row, *releases), _declared_differently(key[0], releases)
+        found.append(SetChange(row["model"], name, row, changed, counts, declared))
     return found
+
+
+def _declared_differently(name: str, releases: Sequence[Release]) -> str:
+    """Name the settings of a benchmark that differ, with both margins."""
+    found = [one.benchmarks[name] for one in releases if name in one.benchmarks]
+    if len(found) < 2:
+        return ""
+    new, old = found
+    own = [one.name for one in fields(Benchmark) if one.name not in _OF_FILES]
+    changed = [one for one in own if getattr(old, one) != getattr(new, one)]
+    names = [one.replace("_", " ") for one in changed if one != "equivalence_margin"]
+    if "equivalence_margin" in changed:
+        old_margin, new_margin = (
+            one.kind.shown_margin(one.equivalence_margin) for one in (old, new)
+        )
+        names.insert(0, f"margin ±{old_margin} → ±{new_margin}")
+    return ", ".join(names)
 
 
 def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:

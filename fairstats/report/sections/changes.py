@@ -37,7 +37,7 @@ def _since(own: AnswerSet) -> SetChange | None:
     if own.release.manifest.get("previous") is None:
         return None
     names = ("answer_set_changes", "verdict_changes", "figure_changes")
-    (change,) = set_changes(*map(own.table, names), own.release)
+    (change,) = set_changes(*map(own.table, names), own.release, *own.release.earlier[-1:])
     return None if change.change == NEW else change
 
 
