@@ -67,6 +67,10 @@ rating is positive if a normal variable, item + rest with equal variances, excee
 κ. A grade is the number of cuts, from ``cut`` − 1.2 to ``cut`` + 1.3, that a normal variable
 exceeds: item + rest of standard deviation 0.7. True coefficients are those of 200,000 items.
 
+``rare_grades``: the coverage of the limits of α and κ if all raters give a share ``rare`` of the
+items one of the two highest of ``grades``, 80% of them the same one, and 2% of the other ratings
+are above the lowest grade. True coefficients are those of 200,000 items.
+
 ``reported``: the coverage of the limits of `crossed_interval` if ten raters rate each item, and do
 not differ. A share ``reported`` of the items is reported with probability 0.97, others with 0.02.
 
@@ -152,6 +156,15 @@ PLANNED = (
     (400, 1, 0.2, 0.06),
 )
 
+# The coefficients of grades.
+OF_GRADES: tuple[tuple[Coefficient, Level], ...] = (
+    ("krippendorff", "nominal"),
+    ("krippendorff", "ordinal"),
+    ("krippendorff", "interval"),
+    ("fleiss", "nominal"),
+)
+_NAMES_OF_GRADES = ("nominal", "ordinal", "interval", "fleiss")
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Simulate all designs and write their rows."""
@@ -234,6 +247,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             alpha(*design, n) for design in product((30, 60, 150), (2, 3), (0.05, 0.1, 0.2, 0.5))
         ],
         "grades": [grades(*design, n) for design in product((30, 60, 150), (0.0, 1.5))],
+        "rare_grades": [
+            rare_grades(*design, min(n, 400))
+            for design in (
+                *product((60, 150), (3, 5, 10), (0.01, 0.03), (3,)),
+                *product((60, 150), (2, 3), (0.03, 0.05), (5,)),
+            )
+        ],
         "reported": [
             reported(*design, n) for design in product((20, 30, 50, 100), (0.02, 0.03, 0.05))
         ],
@@ -870,26 +890,47 @@ def alpha(items: int, raters: int, share: float, simulations: int) -> dict[str, 
 def grades(items: int, cut: float, simulations: int) -> dict[str, float]:
     """Return the coverage of the limits of coefficients of five grades by two raters."""
     rng = np.random.default_rng([51, items, round(10 * cut)])
-    wanted: list[tuple[Coefficient, Level]] = [
-        ("krippendorff", "nominal"),
-        ("krippendorff", "ordinal"),
-        ("krippendorff", "interval"),
-        ("fleiss", "nominal"),
-    ]
 
     def drawn(number: int, n_resamples: int) -> list[Agreement]:
         latent = rng.standard_normal((number, 1)) + 0.7 * rng.standard_normal((number, 2))
         grade = (latent[:, :, None] > cut + np.array([-1.2, -0.3, 0.5, 1.3])).sum(axis=2)
         table = counts_of_kinds((0, 1, 2, 3, 4), np.eye(5, dtype=int)[grade].sum(axis=1))
-        return [*coefficients_of(table, wanted, alpha=0.05, n_resamples=n_resamples)]
+        return [*coefficients_of(table, OF_GRADES, alpha=0.05, n_resamples=n_resamples)]
 
-    truth, covered = [own.estimate for own in drawn(200_000, 1)], np.zeros(len(wanted))
+    truth, covered = [own.estimate for own in drawn(200_000, 1)], np.zeros(len(OF_GRADES))
     for _ in range(simulations):
         found = zip(truth, drawn(items, 999), strict=True)
         covered += [own.ci_low <= one <= own.ci_high for one, own in found]
-    names = ("nominal", "ordinal", "interval", "fleiss")
-    shares = zip(names, (covered / simulations).round(3).tolist(), strict=True)
+    shares = zip(_NAMES_OF_GRADES, (covered / simulations).round(3).tolist(), strict=True)
     return {"items": items, "cut": cut} | dict(shares)
+
+
+def rare_grades(
+    items: int, raters: int, rare: float, grades: int, simulations: int
+) -> dict[str, float]:
+    """Return the coverage of limits if few items have high grades, from all raters."""
+    rng = np.random.default_rng([57, items, raters, round(1000 * rare), grades])
+
+    def drawn(number: int, n_resamples: int) -> list[Agreement]:
+        size = (number, raters)
+        stray = np.where(rng.random(size) < 0.02, rng.integers(1, grades, size), 0)
+        own, other = np.where(rng.random(number) < 0.5, 1, 2), rng.random(size) < 0.2
+        high = grades - np.where(other, 3 - own[:, None], own[:, None])
+        grade = np.where(rng.random((number, 1)) < rare, high, stray)
+        counts = np.eye(grades, dtype=int)[grade].sum(axis=1)
+        table = counts_of_kinds(tuple(range(grades)), counts)
+        return [*coefficients_of(table, OF_GRADES, alpha=0.05, n_resamples=n_resamples)]
+
+    truth = [own.estimate for own in drawn(200_000, 1)]
+    covered: list[list[bool]] = [[] for _ in OF_GRADES]
+    for _ in range(simulations):
+        for one, own, cover in zip(truth, drawn(items, 999), covered, strict=True):
+            if not np.isnan(own.ci_low):
+                cover.append(own.ci_low <= one <= own.ci_high)
+    row = {"items": items, "raters": raters, "rare": rare, "grades": grades}
+    row |= {"with_limits": len(covered[0])}
+    shares = [round(float(np.mean(cover)), 3) for cover in covered]
+    return row | dict(zip(_NAMES_OF_GRADES, shares, strict=True))
 
 
 def reported(items: int, share: float, simulations: int) -> dict[str, float]:

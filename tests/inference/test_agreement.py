@@ -209,6 +209,25 @@ def test_few_items_of_the_rarer_category_have_wide_limits(name):
     assert often.method == "bootstrap percentile, exact with room for rare items"
 
 
+@pytest.mark.parametrize(("name", "level"), [("fleiss", "nominal"), ("krippendorff", "ordinal")])
+def test_one_report_of_another_grade_leaves_the_room_for_rare_items(name, level):
+    # In seven of 60 items, one of five raters reports something; in another one, three do.
+    grades = ["none", "minor", "severe"]
+    ratings = np.full((60, 5), "none", dtype=object)
+    ratings[range(7), 0] = "minor"
+    ratings[10, :3] = "minor"
+    found = {}
+    for last in ("minor", "severe"):
+        ratings[6, 0] = last
+        found[last] = agreement(ratings, name, level=level, categories=grades)
+    assert found["severe"].ci_high == pytest.approx(found["minor"].ci_high, abs=0.05)
+    more = [
+        agreement(np.vstack([ratings, [[grade] * 5] * 4]), name, level=level, categories=grades)
+        for grade in grades[1:]
+    ]
+    assert found["severe"].ci_high == pytest.approx(max(one.estimate for one in more))
+
+
 @pytest.mark.parametrize("name", BY_LAW)
 def test_the_exact_law_is_that_of_many_resamples(name):
     ratings = binary(np.random.default_rng(4), 150, 4)

@@ -32,6 +32,7 @@ GAPS = pd.read_csv(RESULTS / "gap_components.csv")
         ("voted", (30, 12, 0.03), "bare"),
         ("shifted", (40, 20, 0.03), "level_difference"),
         ("grades", (60, 1.5), "interval"),
+        ("rare_grades", (60, 3, 0.03, 3), "ordinal"),
         ("reported", (30, 0.05), "coverage"),
         ("preferred", (100, 4, 10), "coverage"),
         ("disagreeing", (100, 0.02, 0.2), "coverage"),
@@ -140,6 +141,15 @@ def test_agreement_on_few_reports():
     rare = rows[rows["certain"] == 1]
     assert rare["coverage"].round(2).min() >= 0.96
     assert rare["of_alpha"].round(2).min() >= 0.97
+
+
+def test_agreement_on_rare_grades():
+    rows = pd.DataFrame(SMALL["rare_grades"])
+    three, five = (rows[rows["grades"] == grades] for grades in (3, 5))
+    of_three = three[["nominal", "ordinal", "interval", "fleiss"]]
+    assert of_three.min().min().round(2) >= 0.94
+    assert five[["nominal", "ordinal", "fleiss"]].min().min().round(2) >= 0.92
+    assert five["interval"].min().round(2) == 0.90
 
 
 def test_skewed_means_of_few_clusters():
