@@ -246,7 +246,7 @@ def _file_answers(
             message = f"rows from {record.row} on were not checked"
             problems.append(Problem(record.path or str(path), message, "correct these first"))
             break
-        row, wrong = _row(record, mapped)
+        row, wrong = _row(record, guards)
         limits.keep(row)
         rows.append(row)
         problems += _problems(path, record, wrong)
@@ -288,9 +288,10 @@ def _place(record: Record) -> str:
     return f"in {record.path}" if record.path else f"in row {record.row}"
 
 
-def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
+def _row(record: Record, guards: Guards) -> tuple[dict[str, Any], _Wrong]:
     """Return the row of a record, and its problems: (column, value, message, remedy)."""
     wrong: _Wrong = []
+    mapped = guards.mapped
     benchmark = mapped.benchmark
     row: dict[str, Any] = {"benchmark": benchmark.name}
     for column in (*ANSWERS.columns, OPTIONS):
@@ -305,13 +306,21 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
     row.setdefault("sample", 0)
     if "benchmark_version" not in row and len(benchmark.versions) == 1:
         row["benchmark_version"] = next(iter(benchmark.versions))
+    key = row.get("answer_key")
     for column, source, known in (
         ("attribute", "group", mapped.attributes),
         ("answer_key", "item_id", benchmark.answer_keys),
     ):
         if row.get(column) is None and row.get(source) in known:
             row[column] = known[row[source]]
-    _fill_answer(row, options, mapped, wrong)
+    meant = _fill_answer(row, options, guards, wrong, has_key=key is not None)
+    if key in meant:
+        row["answer_key"] = meant[key]
+        if meant[key] != benchmark.answer_keys.get(str(row.get("item_id")), meant[key]):
+            message = "is another option than the benchmark's key, in the order of the record"
+            remedy = f"if letters are the benchmark's, remove the field {OPTIONS}"
+            wrong.append(("answer_key", key, message, remedy))
+    guards.reordered += bool(meant)
     told = {column for column, *_ in wrong}
     # A cell with a formula is a reply that cannot be read.
     wrong += _untold(row, record, benchmark, told | {"answer"} if "answer_raw" in told else told)
@@ -421,8 +430,14 @@ def _is_named(column: str, text: str, benchmark: Benchmark) -> bool:
     return column == "answer" and (not benchmark.name or benchmark.named(text) is not None)
 
 
-def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wrong) -> None:
-    """Fill in the letter and its status, read from the reply if the file has no letter."""
+def _fill_answer(
+    row: dict[str, Any], options: Any, guards: Guards, wrong: _Wrong, *, has_key: bool
+) -> Mapping[str, str]:
+    """Fill in the answer and its status, read from the reply if the file has no answer.
+
+    Return the benchmark's letter of each option, if the record lists them in another order.
+    """
+    benchmark, meant = guards.mapped.benchmark, dict[str, str]()
     raw = row.get("answer_raw")
     if isinstance(raw, str):
         # A reply that was cut off within a sign ends in half of it, which no file can hold.
@@ -430,17 +445,52 @@ def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wron
     if "answer" not in row and row.get("status") == "error":
         row["answer"] = None
     elif "answer" in row or "answer_raw" in row:
-        texts: Mapping[str, str] | None = options_of(options, mapped.benchmark)
-        lettered = mapped.benchmark.kind.needs_key
+        texts: Mapping[str, str] | None = options_of(options, benchmark)
+        lettered = benchmark.kind.needs_key
         if lettered and options is not None and texts is None and "answer" not in row:
-            remedy = f"map them as a list or an object of {', '.join(mapped.benchmark.options)}"
+            remedy = f"map them as a list or an object of {', '.join(benchmark.options)}"
             wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
-        texts = texts or mapped.texts.get(str(row.get("item_id")))
+        item, given = str(row.get("item_id")), row.get("answer")
+        if lettered and texts is not None:
+            meant = _meant(item, texts, guards, wrong)
+        texts = texts or guards.mapped.texts.get(item)
         if "answer" in row:
-            _read_answer(row, mapped.benchmark, texts)
+            if meant and not has_key and isinstance(given, str) and given.strip() in meant:
+                message = "could be that of the benchmark's order of options or of the record's"
+                remedy = "give the option's text, or the reply as answer_raw; if letters are the "
+                remedy += f"benchmark's, remove the field {OPTIONS}"
+                wrong.append(("answer", given, message, remedy))
+            _read_answer(row, benchmark, texts)
         else:
-            parsed = read_reply(raw, mapped.benchmark, texts)
+            parsed = read_reply(raw, benchmark, texts)
             row["answer"], row["status"] = parsed.letter, parsed.status
+        row["answer"] = meant.get(row["answer"], row["answer"])
+        if meant and (reply := row.get("answer_raw")) is not None:
+            # Who reads the reply again does not know the order in which the options were shown.
+            again = read_reply(reply, benchmark, guards.mapped.texts[item]).letter
+            row["answer_raw"] = reply if again == row["answer"] else None
+    return meant
+
+
+def _meant(item: str, texts: Mapping[str, str], guards: Guards, wrong: _Wrong) -> dict[str, str]:
+    """Return the benchmark's letter of each option of a record; empty if the order is the same."""
+    shown = {letter: folded(text).strip(" .,:;") for letter, text in texts.items()}
+    known = guards.mapped.texts.get(item, {})
+    letters = {folded(text).strip(" .,:;"): letter for letter, text in known.items()}
+    is_known = not letters.keys().isdisjoint(shown.values())
+    if not is_known:
+        letters = guards.first_shown.setdefault(item, {text: one for one, text in shown.items()})
+    found = {letter: letters.get(text, letter) for letter, text in shown.items()}
+    if all(letter == own for letter, own in found.items()):
+        return {}
+    if is_known and len(letters) == len(found) and letters.keys() == set(shown.values()):
+        return found
+    of = "the benchmark" if is_known else "an earlier record of the item"
+    remedy = "give the texts of the benchmark's options"
+    if not is_known:
+        remedy = "add items_file to the benchmark, which says whose letter an option has"
+    wrong.append((OPTIONS, None, f"are in another order than those of {of}", remedy))
+    return {}
 
 
 def _read_answer(

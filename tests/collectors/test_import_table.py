@@ -128,6 +128,58 @@ def test_options_are_read_with_their_texts(table):
     assert table(line, "a.jsonl")["answer"].tolist() == ["C"]
 
 
+SHOWN = ["Low serum ferritin", "Low serum folate", "High transferrin saturation"]
+SHOWN += ["Low total iron-binding capacity"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"answer_raw": "The answer is A."},
+        {"answer_raw": "A. Low serum ferritin"},
+        {"answer_raw": "The answer is low serum ferritin."},
+        {"answer": "Low serum ferritin"},
+        {"answer_raw": "The answer is A.", "answer_key": "A"},
+        {"answer": "A", "answer_key": "A"},
+    ],
+)
+def test_letters_of_options_in_another_order_become_the_benchmarks(table, given):
+    row = {"model": "m", "item_id": "demo-01", "group": "white", "options": SHOWN}
+    with pytest.warns(Note, match="1 record lists the options in another order"):
+        answers = table(json.dumps(row | given), "a.jsonl")
+    assert answers[["answer", "answer_key"]].iloc[0].tolist() == ["C", "C"]
+    # The letter in the reply is not that of the benchmark.
+    replies = answers.get("answer_raw", pd.Series(dtype=str)).dropna().tolist()
+    assert replies == [raw for raw in given.values() if "erum" in raw and "A." not in raw]
+
+
+@pytest.mark.parametrize(
+    ("changed", "column", "said"),
+    [
+        ({"answer": "A"}, "answer", "could be that of the benchmark"),
+        ({"answer": "A", "answer_key": "C"}, "answer_key", "another option"),
+        ({"answer_raw": "A", "options": [*SHOWN[:3], "None"]}, "options", "another order"),
+        ({"answer_raw": "A", "options": [*SHOWN[:3], SHOWN[0]]}, "options", "another order"),
+    ],
+)
+def test_letters_of_options_in_an_unclear_order_are_refused(table, changed, column, said):
+    row = {"model": "m", "item_id": "demo-01", "group": "white", "options": SHOWN}
+    (problem,) = problems_of(table, json.dumps(row | changed), "a.jsonl")
+    assert (problem.row, problem.column) == (1, column)
+    assert said in problem.message
+
+
+def test_options_in_several_orders_need_the_benchmarks_texts(table, benchmark_file):
+    rows = [
+        {"model": "m", "item_id": "i1", "group": group, "answer_raw": "A", "options": options}
+        for group, options in (("white", SHOWN[:3]), ("black", SHOWN[:3]), ("asian", SHOWN[2::-1]))
+    ]
+    lines = "\n".join(map(json.dumps, rows))
+    (problem,) = problems_of(table, lines, "a.jsonl", benchmark=str(benchmark_file()))
+    assert (problem.row, problem.column) == (3, "options")
+    assert "items_file" in problem.remedy
+
+
 def test_unreadable_reply_does_not_affect_others(table, benchmark_file):
     replies = [
         "C",
