@@ -314,7 +314,7 @@ def _row(record: Record, guards: Guards) -> tuple[dict[str, Any], _Wrong]:
         if row.get(column) is None and row.get(source) in known:
             row[column] = known[row[source]]
     meant = _fill_answer(row, options, guards, wrong, has_key=key is not None)
-    if key in meant:
+    if isinstance(key, str) and key in meant:
         row["answer_key"] = meant[key]
         if meant[key] != benchmark.answer_keys.get(str(row.get("item_id")), meant[key]):
             message = "is another option than the benchmark's key, in the order of the record"
