@@ -44,7 +44,8 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     The value is the probability that other models are more often correct on a variant which the set
     answers correctly than on one which it misses: a person-fit statistic. It is 0.5 for answers
     that have nothing to do with the items. Its limit depends on what a model of this accuracy is
-    expected to reach with these other models, see `expected_correct`.
+    expected to reach with these other models, see `expected_correct`, if what it does not know is
+    guessed. A model without skill cannot be checked: its errors follow no difficulty.
     """
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
@@ -57,9 +58,15 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     if min(wrong_items, right_items) < FEWEST_ITEMS:
         kind = "errors" if wrong_items < right_items else "correct answers"
         return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
-    expected = _expected_separation(scores[known], expected_correct(sheet, panel)[known])
-    if expected < 0.5 + INFORMATIVE:
+    expected, without_guesses = (
+        _expected_separation(scores[known], expected_correct(sheet, panel, guess=guess)[known])
+        for guess in (1 / panel.layout.options, 0.0)
+    )
+    if without_guesses < 0.5 + INFORMATIVE:
         return not_checked(DIFFICULTY, "other models show too little about the items' difficulty")
+    if expected < 0.5 + INFORMATIVE:
+        why = "it is hardly better than a guess; are the answers in the order of the items?"
+        return not_checked(DIFFICULTY, why)
     limit = 0.5 + FOLLOWED * (expected - 0.5)
     value, p = separation(scores, correct, limit=limit, below=True)
     note = (
@@ -102,10 +109,13 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
     return Finding(HARD_ITEMS, value, limit, p, "look", note, question)
 
 
-def expected_correct(sheet: Sheet, panel: Panel, *, highest: float = 1.0) -> FloatArray:
+def expected_correct(
+    sheet: Sheet, panel: Panel, *, highest: float = 1.0, guess: float = 0.0
+) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` is correct, by item and variant.
 
-    It is computed once per sheet and `highest`, for all checks.
+    `guess` is the share of right answers among those that it does not know, which have nothing to
+    do with the difficulty. It is computed once per sheet and setting, for all checks.
 
     Notes
     -----
@@ -123,11 +133,11 @@ def expected_correct(sheet: Sheet, panel: Panel, *, highest: float = 1.0) -> Flo
     Bock & Aitkin (1981), Psychometrika 46:443-459.
     """
     # The others are summed again for each model, so only if they are needed.
-    key = ("expected", id(sheet), highest)
-    return panel.once(key, lambda: _rasch(sheet, panel.others(sheet), highest))
+    key = ("expected", id(sheet), highest, guess)
+    return panel.once(key, lambda: _rasch(sheet, panel.others(sheet), highest, guess))
 
 
-def _rasch(sheet: Sheet, usual: Popularity, highest: float) -> FloatArray:
+def _rasch(sheet: Sheet, usual: Popularity, highest: float, guess: float) -> FloatArray:
     """Return `expected_correct`, from the answers of the other models."""
     total = usual.counts.sum(axis=2, dtype=np.float64)
     # Cells with the same counts have the same answer.
@@ -150,7 +160,8 @@ def _rasch(sheet: Sheet, usual: Popularity, highest: float) -> FloatArray:
     def ability(cells: Bools, added: int = 0, of_all: float = 0.0) -> float:
         here = sheet.answered & cells
         times = np.bincount(place[here], minlength=len(weights))
-        return _ability(weights, times, correct[here].sum(), highest, added, of_all)
+        known = (correct[here].sum() - guess * here.sum()) / (1 - guess)
+        return _ability(weights, times, known, highest, added, of_all)
 
     overall = ability(np.ones_like(correct))
     found = np.zeros(total.shape)
@@ -158,11 +169,11 @@ def _rasch(sheet: Sheet, usual: Popularity, highest: float) -> FloatArray:
         cells = key == letter
         own = ability(cells, FEWEST_ITEMS * total.shape[1], overall)
         found[cells] = (weights @ scipy.special.expit(_LOGITS + own))[place[cells]]
-    return found
+    return guess + (1 - guess) * found
 
 
 def _ability(
-    weights: FloatArray, times: IntArray, right: int, highest: float, added: int, of_all: float
+    weights: FloatArray, times: IntArray, right: float, highest: float, added: int, of_all: float
 ) -> float:
     """Return the ability with which so many answers are right, and of those added, as `of_all`.
 

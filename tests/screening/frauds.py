@@ -306,23 +306,23 @@ def in_part(fraud: Fraud, share: float) -> Fraud:
     return make
 
 
+#: Answers without skill, which have no verdict and no rank.
+GUESSES: dict[str, Fraud] = {
+    "in the order of a hash": moved(lambda items, rng: rng.permutation(items)),
+    "random letters": random_letters,
+}
 #: The frauds by name, with the checks that must flag them.
 FRAUDS: dict[str, tuple[Fraud, tuple[str, ...]]] = {
     "copied, 99%": (copied(0.99), ("copied_answers",)),
     "copied with other wrong letters": (copied_marks(1), ("copied_marks",)),
     "copied, half": (copied_items(0.5), ("copied_answers", "copied_items")),
     "moved by one item": (moved(lambda items, rng: np.roll(items, 1)), ("item_alignment",)),
-    "in the order of a hash": (
-        moved(lambda items, rng: rng.permutation(items)),
-        ("item_difficulty",),
-    ),
     "CFR forced to 1": (forced(1), ("pair_flips",)),
     "90% copied within pairs": (forced(0.9), ("pair_flips",)),
     "labels swapped": (swapped(1), ("group_labels",)),
     "labels swapped, half": (swapped(0.5), ("group_labels",)),
     "selectively unparsed": (unparsed, ("missing_by_group",)),
     "one letter": (one_letter, ("letter_shares",)),
-    "random letters": (random_letters, ("item_difficulty",)),
     "the key": (the_key, ("hard_items",)),
     "one letter for all variants": (most_popular, ("flip_level",)),
     "the key for all variants if one has it": (laundered, ("flip_level",)),

@@ -9,6 +9,7 @@ from fairstats_collectors.amqa import import_amqa
 
 from fairstats import analyze, example_answers, load_benchmark, rank_models
 from fairstats.answers.engine_frames import open_pairs
+from fairstats.inference.verdict import EQUIVALENT
 from fairstats.screening import copied_answers
 from fairstats.screening.answer_sheets import Sheet
 from fairstats.screening.panels import Panel
@@ -16,6 +17,7 @@ from fairstats.screening.screen import screen, screen_opened
 from tests.screening.frauds import (
     BLOCKED,
     FRAUDS,
+    GUESSES,
     copied,
     copied_items,
     copied_marks,
@@ -63,6 +65,43 @@ def test_fraud_of_released_set_is_flagged_by_its_check(name, released):
     flags, checks = screened_fraud(sets, load_benchmark("fairmedqa"), name)
     assert set(flags[list(checks)]) & {"look", "block"}, flags.to_dict()
     assert ("block" in set(flags)) == (name in BLOCKED), flags.to_dict()
+
+
+@pytest.mark.parametrize("name", GUESSES)
+def test_guesses_are_not_asked_about_and_have_no_verdict(name, honest, synthetic, by_check):
+    made = GUESSES[name](honest[0], honest[1], synthetic, np.random.default_rng(3))
+    made = made.assign(model="new")
+    every = pd.concat([made, *honest[1:]], ignore_index=True)
+    rows = by_check(screen(made, every, benchmarks=[synthetic]), "new")
+    assert rows.loc["item_difficulty", "flag"] == "not_checked"
+    assert "guess" in rows.loc["item_difficulty", "note"]
+    found = analyze(made, benchmarks=[synthetic])
+    assert EQUIVALENT not in set(found["verdict"].dropna())
+    ranks = rank_models(every, benchmarks=[synthetic]).set_index("model")
+    assert pd.isna(ranks.loc["new", "rank"])
+
+
+@pytest.mark.parametrize("options", [2, 4])
+@pytest.mark.parametrize("known", [0, 0.1])
+def test_models_with_little_skill_are_not_asked_about_difficulty(options, known):
+    rng = np.random.default_rng(10 * options + round(10 * known))
+    items = draw_items(simulated_benchmark(300, options, rng=rng), rng=rng)
+    others = [
+        Sheet(f"p{n}", "plain", 0, draw_letters(items, accuracy, rng=rng))
+        for n, accuracy in enumerate(np.linspace(0.6, 0.9, 6))
+    ]
+    asked = 0
+    for _ in range(10):
+        # A taste for each item and letter, and some noise; it knows a few easy items.
+        shape = (*items.sway.shape, options)
+        taste = rng.normal(0, 1, (len(items.sway), 1, options)) + rng.gumbel(0, 0.7, shape)
+        hard = items.difficulty.reshape(len(taste), -1)[:, :1] + rng.normal(0, 1, (len(taste), 1))
+        right = hard < np.quantile(hard, known)
+        letters = np.where(right, items.layout.key[:, None], taste.argmax(axis=2))
+        own = Sheet("weak", "plain", 0, letters.astype(np.int8))
+        flags = flags_of(own, Panel(items.layout, (own,), (*others, own)))
+        asked += flags["item_difficulty"] == "look"
+    assert asked == 0
 
 
 @pytest.mark.parametrize("renamed", [False, True])
