@@ -82,6 +82,8 @@ class ParsedAnswer:
 
 
 UNPARSED, REFUSED = ParsedAnswer(None, "unparsed"), ParsedAnswer(None, "refused")
+# More words after an answer explain it, and may name other options.
+_FEW_WORDS = 80
 # Words after which a reply that seems to refuse goes on to an answer.
 _GOES_ON = re.compile(
     r"""(?xi) :$ | [^.]\ but\ (?!(?:I|we|as\ an)\b[^.]{0,30}(?:not|n't|unable)\b)
@@ -240,7 +242,7 @@ def _parse(turn: str, known: Letters | Values) -> ParsedAnswer | None:
         found = reader.lines()
     if not found:
         return REFUSED if reader.refuses(text) else None
-    found |= reader.last_line()
+    found |= reader.last_line() | reader.last_words()
     value = next(iter(found)) if len(found) == 1 else None
     if reader.retracted():
         return None
@@ -311,6 +313,24 @@ class _Reader:
                 other = not is_sum and LAST_LABEL.search(named[0]) is None
             return set() if other else self._whole(named.end(), len(self.text))
         return self._whole(start, len(self.text))
+
+    def last_words(self) -> Found:
+        """Return the value in a short last sentence after the statement: "Oops, C."."""
+        rest = self.text[self.last :].rstrip(" .!")
+        if len(rest) > _FEW_WORDS:
+            return set()
+        first, *others = SENTENCE_END.split(rest)
+        # The rest of a sentence may be a reason, or the text of an option that is not known.
+        own = self.known.kind == "choice" and self.known.names and not others
+        sentence = first if own else "".join(others[-1:])
+        named = FIELD.match(sentence)
+        if (
+            HEDGE.search(sentence)
+            or REASON.search(sentence)
+            or (named and OTHER_LABEL.search(named[0]))
+        ):
+            return set()
+        return self.known.ending(sentence)
 
     def retracted(self) -> bool:
         """Return whether the reply later retracts the last statement that was read."""

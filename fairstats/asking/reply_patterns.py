@@ -35,9 +35,10 @@ REFUSAL_TO_RATE = re.compile(
 )
 #: A sentence, or an aside, that retracts an earlier statement.
 RETRACTION = re.compile(
-    r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?
+    r"""(?xi) (?:^|[.!?]\ |\n|-\ |,\ (?=wait\b)) (?:but\ |oh,?\ |hmm,?\ )?
     (?:(?:wait|hmm|sorry)[,.:!] | (?P<no>no)[,.!]
-      | (?:actually|on\ (?:second\ thou?ght|reflection)|correction|scratch\ that|i\ meant?)\b)
+      | (?:actually|on\ (?:(?:second|further)\ thou?ght|reflection)|correction|scratch\ that
+        |i\ meant?)\b)
     | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected)\ to\ \S{1,20}[)\]]"""
 )
 #: A question, one about the answer, and whether it would be another one for another patient.
@@ -56,7 +57,7 @@ OF_PATIENT = re.compile(
 #: Words that change the meaning of "the answer is C" if they come before it in the same clause.
 HEDGE = re.compile(
     r"""(?xi) \b(?:not|never|cannot|no|neither|nor|if|whether|unless|except|than|avoid|wrong
-    |incorrect|contraindicated|inappropriate|unlikely|least|rule[sd]?\ out|why
+    |incorrect|contraindicated|inappropriate|unlikely|least|rule[sd]?\ out|exclude|why
     |thought|at\ first|initially|tempting
     |(?<!I\ )(?:would|might|may|could)\ (?:say|argue|think|choose|pick|answer)
     |(?:I|we|to)\ (?:(?:can|could|would|might)\ )?(?:eliminate|reject|dismiss))\b
@@ -81,7 +82,7 @@ LIMITED = re.compile(rf"(?i)\b{_LIMITS}")
 LIMITED_AT_ONCE = re.compile(rf"(?i) ?[,(;-]? ?\(?{_LIMITS}")
 _DENIED = (
     r"(?:wrong|incorrect|false|(?:un|less |not )likely|unsafe|inadequate|insufficient|unsuitable"
-    r"|inappropriate|contraindicated|ruled out|excluded|eliminated|reject(?:ed)?|declined?"
+    r"|inappropriate|contraindicated|ruled out|excluded|eliminated|reject(?:ed)?|declined?|denied"
     r"|(?:less|not) (?:advised|appropriate|suitable|recommended|indicated|correct|needed|safe"
     r"|enough))"
     r"(?:(?=[ ]*(?:[\].,;:!)\n-]|$))| (?:because|since|as|for|in|here|due|given|and|but)\b)"
@@ -89,14 +90,15 @@ _DENIED = (
 #: Words after an answer that deny it: "A is wrong", "A: no", "A ❌".
 DENIAL = re.compile(
     r"(?i)[ )\]\"'|.,:;?-]{0,4}[([-]? ?(?:(?:(?:this|that|it|which|he|she) )?"
-    rf"(?:(?:is|was|would be|seems|looks) (?:an? |the |clearly |also )?)?{_DENIED}"
+    rf"(?:(?:is|was|would be|seems|looks|as) (?:an? |the |clearly |also )?)?{_DENIED}"
     r"|(?:is|was|would) not\b(?! only)|(?:is|does|would|can|was)n't\b|[❌✗✘✖🚫])"
     r"|[^\w\n]{1,4}no(?=[ ]?(?:[.,;!)\n]|$))"
 )
 #: The same after the text of an option that is not known: "A. Aspirin - incorrect".
 LATER_DENIAL = re.compile(
     r"(?i)[ .):'\"-]{0,4}(?:(?!\b(?:because|since|as|but|while)\b)[^.,;!?\n]){0,80}?"
-    rf"(?: - |: ?| (?:is|would be|seems) )(?:clearly )?(?:{_DENIED}|no(?=[.,;!)\n]|$))"
+    r"(?: - |: ?| (?:is|(?:would|should|must) be|seems) )(?:clearly )?"
+    rf"(?:{_DENIED}|no(?=[.,;!)\n]|$))"
 )
 #: Names that a denial confirms: "No, not recommended".
 NEGATIVE = re.compile(
@@ -178,7 +180,8 @@ _CALLED = (
     "|diagnosis|treatment|therapy|step|management|cause|test|drug"
 )
 _WHO = r"\bwho(?:se \w{1,20})? (?:is|are|was|were)\b"
-_LETTERED = "type|group|stage|grade|class|category|phase|vitamin|hepatitis|influenza"
+#: Words whose letter is none of an option: "type A".
+LETTERED = "type|group|stage|grade|class|category|phase|vitamin|hepatitis|influenza"
 _ACT = (
     r"|(?:^|[.!?,;:] )(?:so |thus |therefore |but )?it(?:'s| is) "
     r"|\bI(?:'d|'ll|'m| would| will)? (?:therefore |thus )?(?:choose|pick|select|say|recommend"
@@ -223,7 +226,7 @@ def sentences(kind: str, scales: tuple[str, ...] = ()) -> re.Pattern[str]:
         # "Option A is aspirin" only describes an option.
         stated = (
             rf"""\b(?:{_CALLED})\b(?! ["'(]?(?-i:[A-HJ-Z])\b)"""
-            rf"(?:{_WHO}|(?!\b(?:is|be|{_CALLED}|{_LETTERED})\b)"
+            rf"(?:{_WHO}|(?!\b(?:is|be|{_CALLED}|{LETTERED})\b)"
             r"(?:[^.!?;:\n]|\.(?=\d)|(?<=\b[A-Z])\.|(?<=\b(?:[DM]r|Ms|St))\.|(?<=\bMrs)\.)){0,100}?"
             rf" (?:is|(?:would|should|must|will) be)\b[ :]{{0,2}}\n?(?:{_ADVERB} )?"
             r"|\b(?:is|be):\n(?:[-•] )?"

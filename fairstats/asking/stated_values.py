@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from fairstats.asking.own_turn import plain_text
+from fairstats.asking.reply_patterns import LETTERED
 from fairstats.benchmarks.declaration import Benchmark
 
 #: Values that were found. None is one that is not possible, one of a range, or one taken back.
@@ -60,6 +61,12 @@ _JOINED = re.compile(
 )
 #: A letter before a text: "A. Aspirin or B. Heparin", which may have a point in each text.
 _LABELLED = re.compile(r"(?: |(?:[,;]|\bor|\band) \()([A-Z])[).:] ?\w")
+#: The end of a sentence after a letter, and what calls it better.
+_ENDING = re.compile(
+    r"""[)\]"'.!]{0,3}$|\)? (?:fits|is|seems|would be)\b[^,;]{0,20} (?:better|best|preferred)\b"""
+)
+#: What may come before a letter that is no option: "type A", "hepatitis B", "T-C".
+_PART_OF_NAME = re.compile(rf"(?i)(?:[\w'-]|\b(?:{LETTERED}) )$")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
 _RANGE = re.compile(r" ?[-/] ?[0-9]| (?:-|to|or|and|versus|vs\.?) ")
 _INEQUALITY = re.compile(r"(?:[<>≤≥~]=? ?|\b(?:less|more|greater|fewer) than )$")
@@ -146,6 +153,16 @@ class Letters:
         )
         return {*alone, *_LABELLED.findall(line)} & self.texts.keys()
 
+    def ending(self, sentence: str) -> Found:
+        """Return the letter that a sentence ends with, or calls better."""
+        found = self._letter.finditer(sentence)
+        return {
+            match[1]
+            for match in found
+            if not _PART_OF_NAME.search(sentence, max(0, match.start() - 20), match.start())
+            and _ENDING.match(sentence, match.end())
+        }
+
     def _option_at(self, text: str, position: int) -> str | None:
         """Return the option with its text at a position, the longest if there are several."""
         return next(
@@ -200,6 +217,12 @@ class Values:
     def others(self, line: str, sentence: str = "") -> Found:
         """Return nothing: a name or number may be part of a reason."""
         return set()
+
+    def ending(self, sentence: str) -> Found:
+        """Return the decision that a sentence ends with: "Just kidding, yes."."""
+        ends = (match for match in self._name.finditer(sentence) if match.end() == len(sentence))
+        is_field = ":" in sentence
+        return {one for match in ends for one in self._meant(match)} if not is_field else set()
 
     def _meant(self, name: re.Match[str]) -> frozenset[str | None]:
         return self.meant.get(_folded(name[0]), frozenset())
