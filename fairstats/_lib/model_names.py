@@ -62,6 +62,8 @@ _REMARK = re.compile(
     r"^[^\d(:]+:-|:-.*|[(\[{].*?([)\]}]|$)|[,;|@].*|-\+-.*"
     r"|\+\w.*|-(via|on|with(out)?|no|using|by|from|at|hosted|served)-.*"
 )
+# Qwen2.5-7B is not Qwen2-57B.
+_SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z0-9])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH_NAME = f"(?:{'|'.join(_MONTHS)})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
 _MM, _YEAR = "(?:0[1-9]|1[0-2])", r"(?P<year>20[2-4]\d)"
@@ -108,13 +110,16 @@ class _ModelName(NamedTuple):
     bare: frozenset[str]
     #: Year, month and day; each is empty if it is not in the name.
     date: tuple[str, ...]
+    #: Billions of parameters, such as 1.8; without them, a point is not compared.
+    size: tuple[str, ...] = ()
 
     def same(self, other: _ModelName) -> bool:
         """Return whether both may name one model; a name without a date has any."""
         dates = all(a == b or "" in (a, b) for a, b in zip(self.date, other.date, strict=False))
         # Two remarks may say which of two models it is: Llama 3 (8B) and Llama 3 (70B).
         alike = self.name & (other.name | other.bare) or self.bare & other.name
-        return bool(alike) and dates
+        sizes = self.size == other.size or () in (self.size, other.size)
+        return bool(alike) and dates and sizes
 
 
 def _model_name(name: str) -> _ModelName:
@@ -124,7 +129,8 @@ def _model_name(name: str) -> _ModelName:
     # The plus of Command R+ is part of its name.
     whole, date = _last_part(re.sub(r"\+(?!\w)", "-plus", text))
     bare, bare_date = _last_part(re.sub(r"\+(?!\w)", "-plus", _REMARK.sub("", text)))
-    return _ModelName(whole, bare or whole, date or bare_date)
+    sizes = tuple(_SIZE.findall(text))
+    return _ModelName(whole, bare or whole, date or bare_date, sizes)
 
 
 def _last_part(text: str) -> tuple[frozenset[str], tuple[str, ...]]:

@@ -56,6 +56,7 @@ DETECTABLE_DIFFERENCE = PairMetric(
     order=110,
     lowest=0,
     highest=1,
+    ideal=0,
     kinds=SHARES,
     compute=_rows,
 )
