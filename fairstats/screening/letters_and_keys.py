@@ -51,9 +51,8 @@ TESTS_OF_REPLIES = 3
 DISAGREE = 0.1
 #: Share of items in which the stored letter is the key, of those where it or the reply's letter is.
 EITHER_LETTER = 0.5
-#: Odds that a letter is wrong in replies that were stored without one, relative to all replies. In
-#: replies of GPT-4 and Llama-2-70B that stricter parsers do not read, the odds are up to 3 times
-#: those in replies that they read.
+#: Odds that a letter is wrong in replies that were stored without one, relative to all replies. Of
+#: 32 stricter parsers of the replies of GPT-4 and Llama-2-70B, one has higher odds.
 UNREAD_ODDS = 3
 #: An optional column that is not part of the schema: whether a row counts as correct.
 MARK_COLUMN = "correct"
