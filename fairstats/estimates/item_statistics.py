@@ -101,10 +101,12 @@ def item_functioning(
         the direction of the gap comes first. ``estimate`` is the item's mean difference in P(right)
         over models, a minus b. ``contribution`` is its part of the ``gap``, and ``share`` is
         contribution / gap (negative if the item reduces the gap; NaN if the gap is 0). ``n10`` and
-        ``n01`` count answers over all answer sets, and ``odds_ratio`` is their ratio: Mantel and
-        Haenszel's, with answer sets as strata (NaN without discordant pairs). ``least_p`` is the
-        smallest p-value that this number of models allows. ``p_holm`` and ``p_bh`` are adjusted
-        over the items of a pair. ``n`` is the number of answer sets with such pairs.
+        ``n01`` count the answer sets in which only a, or only b, is right. With several samples, an
+        answer set counts with the share of its pairs of answers. ``odds_ratio`` is n10 / n01:
+        Mantel and Haenszel's, with answer sets as strata of equal size (NaN without discordant
+        pairs). ``least_p`` is the smallest p-value that this number of models allows. ``p_holm``
+        and ``p_bh`` are adjusted over the items of a pair. ``n`` is the number of answer sets with
+        such pairs.
 
     Raises
     ------
@@ -244,8 +246,7 @@ def paired_items(
     """Yield each version's demographic pairs, sorted by name, with the items of all answer sets.
 
     A table has the columns model, strategy, item_id, the numbers of pairs of answers n10, n01 and n
-    under the policy, ``total``, the sum of the pairs' differences, and ``copies``, the number of
-    pairs that share an answer.
+    under the policy, and ``total``, the sum of the pairs' differences.
     """
     versions = own.units["benchmark_version"]
     for version in sorted(set(versions)):
@@ -260,7 +261,7 @@ def paired_items(
                 keys = (own.benchmark.name, version, name, a, b)
                 items = sets.assign(item_id=rows.items, **columns)
                 if groups.per_item > 1:
-                    by = ["model", "strategy", "item_id", "copies"]
+                    by = ["model", "strategy", "item_id"]
                     items = items.groupby(by, sort=False, as_index=False).sum()
                 yield dict(zip(_PAIR, keys, strict=True)), items
 
@@ -272,7 +273,7 @@ def _of_rows(
     copies = groups.copies[groups.grid.unit]
     if not groups.grid.benchmark.kind.numeric:
         paired = apply_policy(groups.pair(pair), missing, copies=copies)
-        columns = {name: getattr(paired, name) for name in ("n10", "n01", "n", "copies")}
+        columns = {name: getattr(paired, name) for name in ("n10", "n01", "n")}
         return columns | {"total": paired.n10 - paired.n01}
     fill = worst_ends(groups.grid.benchmark) if missing == "incorrect" else None
     table = row_sums(groups, pair, slice(None), copies, fill)
@@ -281,7 +282,6 @@ def _of_rows(
         "n10": named["up"],
         "n01": named["down"],
         "n": named["pairs"],
-        "copies": copies,
         "total": named["difference"],
     }
 
@@ -297,9 +297,9 @@ def _differences(
     """Yield each pair and its policy, with the paired difference of each answer set and item.
 
     Its columns are model, strategy, item_id, unit (the item, or its declared cluster), n10 and n01
-    (each answer counted once), ``difference``
-    (in [−1, 1]) and ``part`` (the item's part of the answer set's gap). Items without a pair and
-    models that took part in selecting items have no row.
+    (shares of the answer set's pairs of answers to the item), ``difference`` (in [−1, 1]) and
+    ``part`` (the item's part of the answer set's gap). Items without a pair and models that took
+    part in selecting items have no row.
     """
     for name, benchmark in opened.benchmarks.items():
         policy = missing or benchmark.missing
@@ -316,8 +316,8 @@ def _differences(
             of_set = rows.groupby(["model", "strategy"])["n"].transform("sum")
             rows = rows.assign(
                 unit=rows["item_id"].map(unit_of),
-                n10=rows["n10"] / rows["copies"],
-                n01=rows["n01"] / rows["copies"],
+                n10=rows["n10"] / rows["n"],
+                n01=rows["n01"] / rows["n"],
                 difference=change / rows["n"],
                 part=change / of_set,
             )

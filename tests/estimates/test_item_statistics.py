@@ -112,6 +112,28 @@ def test_odds_ratio_of_samples_is_that_of_answer_sets_as_strata():
         assert table.loc[item, "odds_ratio"] == pytest.approx(pooled_odds_ratio(strata))
 
 
+def test_answer_set_counts_once_whatever_its_samples():
+    answers = answers_of(random_letters(6))
+    one = answers[answers["model"] == "m-1"]
+    often = pd.concat([answers, *(one.assign(sample=sample) for sample in range(1, 10))])
+    pd.testing.assert_frame_equal(item_functioning(often), item_functioning(answers))
+
+
+def test_answer_set_counts_with_its_share_of_pairs_of_samples():
+    answers = answers_of(random_letters(6), samples=3)
+    # One model has a single sample, and another one a missing answer.
+    answers = answers[(answers["model"] != "m-1") | (answers["sample"] == 0)].reset_index(drop=True)
+    answers.loc[answers.index[-1], ["answer", "status"]] = [None, "refused"]
+    table = item_functioning(answers, missing="available").set_index("item_id")
+    right = answers.assign(right=(answers["answer"] == answers["answer_key"]).astype(float))
+    right = right[answers["answer"].notna()]
+    for item, own in right.groupby("item_id"):
+        a, b = own.pivot_table("right", "model", "group", aggfunc="mean")[GROUPS].to_numpy().T
+        assert table.loc[item, "n10"] == pytest.approx((a * (1 - b)).sum())
+        assert table.loc[item, "n01"] == pytest.approx((b * (1 - a)).sum())
+        assert table.loc[item, "n"] == 7
+
+
 def test_copies_of_a_model_do_not_count_as_models():
     def letters(model, item, group, *_):
         return KEYS[item] if group == "white" else "BCDA"["ABCD".index(KEYS[item])]

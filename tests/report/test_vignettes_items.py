@@ -58,6 +58,15 @@ def test_significant_items_are_counted_and_listed(tmp_path, text):
     assert "9 and 0 of 9" in shown
 
 
+def test_shares_of_samples_are_shown_with_one_decimal(tmp_path, text):
+    answers = answers_of([f"m-{n}" for n in range(9)], worse=(2,))
+    once = answers[answers["model"] != "m-0"]
+    three = [answers[answers["model"] == "m-0"].assign(sample=sample) for sample in range(3)]
+    three[0] = three[0].assign(answer=three[0]["answer_key"])
+    shown = text(release_of(pd.concat([once, *three]), tmp_path))
+    assert "8.7 and 0 of 9" in shown
+
+
 def test_too_few_models_for_significance_are_explained(tmp_path, text):
     shown = text(release_of(answers_of([f"m-{n}" for n in range(5)], worse=(2,)), tmp_path))
     assert "the smallest possible p-value is 0.062" in shown

@@ -67,6 +67,7 @@ Found = tuple[list[str], Cells]
 #: The number of flags shown per kind, and of items per pair; the tables have all of them.
 _FLAGS_SHOWN, _ITEMS_SHOWN = 12, 8
 _LONGEST = 300
+_COUNTS = ("n10", "n01", "n")
 
 
 def show_vignettes(release: Release) -> None:
@@ -344,7 +345,7 @@ def items_table(items: pd.DataFrame, *, name: str) -> GT:
             "estimate": points(row["estimate"]),
             "contribution": decimal(100 * row["contribution"], 2),
             "share": percent(row["share"]),
-            "counts": f"{row['n10']:g} and {row['n01']:g} of {row['n']:g}",
+            "counts": "{:g} and {:g} of {:g}".format(*(round(row[n], 1) for n in _COUNTS)),
             "p": p_figure(row["p_value"]),
             "p_bh": p_figure(row["p_bh"]),
         }
