@@ -30,6 +30,8 @@ from fairstats.metrics.metric import design_effect_of
 SELECTED = "model took part in selecting the items"
 #: Why the only model that could be ranked has no rank.
 ALONE = "no other model on this board"
+#: What a reason says if the accuracy is too low only because answers are missing.
+AS_WRONG = " with missing answers counted as wrong"
 _IN_BASELINE = "accuracy in the neutralized variant"
 # More pairs than these are counted, not named.
 _MOST_NAMES = 4
@@ -172,8 +174,11 @@ def why_not_above_chance(
     counted = counted[~(partly & judged)[counted]]
     counted = counted[(outcomes.attribute != BASELINE)[counted] | neutral[counted]]
     accuracy, low = _accuracies(outcomes, counted, alpha)
+    lacking, each, asked = _of_items(outcomes, counted, lambda own: own.missing)
+    missing = lacking / np.maximum(each * asked, 1)[:, None]
     listed: list[list[str]] = [[] for _ in range(len(outcomes.grid.units))]
-    for place, reason in zip(counted, _too_low(outcomes, counted, accuracy, low), strict=True):
+    reasons = _too_low(outcomes, counted, accuracy, low, missing)
+    for place, reason in zip(counted, reasons, strict=True):
         listed[outcomes.unit[place]] += [reason] if reason else []
     found = [_joined(reasons) for reasons in listed]
     if benchmark.lowest_accuracy is not None:
@@ -294,32 +299,34 @@ def _joined(reasons: Sequence[str]) -> str:
 
 
 def _too_low(
-    outcomes: Outcomes, places: IntArray, accuracies: FloatArray, lows: FloatArray
+    outcomes: Outcomes,
+    places: IntArray,
+    accuracies: FloatArray,
+    lows: FloatArray,
+    missing: FloatArray,
 ) -> Iterator[str]:
     """Return, pair by pair, why accuracy is not above the requirement; empty if it is."""
     benchmark = outcomes.benchmark
     of_groups = benchmark.chance
     least = max(of_groups, benchmark.lowest_accuracy or 0.0)
-    needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
-    for place, accuracy, low in zip(places, accuracies, lows, strict=True):
+    for place, accuracy, low, lacking in zip(places, accuracies, lows, missing, strict=True):
         attribute = outcomes.attribute[place]
         groups = outcomes.group_a[place], outcomes.group_b[place]
-        if attribute != BASELINE:
-            side, limit = int(low.argmax()), of_groups
-        else:
-            side, limit = groups.index(NEUTRALIZED), least
+        needed, limit, sides = "the best guess,", of_groups, [0, 1]
+        name, verb = f"accuracy for {benchmark.pair_label(attribute, groups)}", "is at most"
+        if attribute == BASELINE:
+            limit, sides, name, verb = least, [groups.index(NEUTRALIZED)], _IN_BASELINE, "is"
+            needed = needed if benchmark.lowest_accuracy is None else "the required"
+        side = max(sides, key=low.__getitem__)
         if low[side] > limit:
             yield ""
-        elif attribute == BASELINE:
-            yield (
-                f"{_IN_BASELINE} is {accuracy[side]:.1%} (lower limit "
-                f"{low[side]:.1%}), not above {needed} {least:.1%}"
-            )
+        elif (lacking[sides] >= 1).all():
+            yield f"{name} is not known, as all of its answers are missing"
         else:
-            label = benchmark.pair_label(attribute, groups)
+            wrong = AS_WRONG * bool(((accuracy + lacking)[sides] > limit).any())
             yield (
-                f"accuracy for {label} is at most {accuracy[side]:.1%} (lower limit "
-                f"{low[side]:.1%}), not above the best guess, {of_groups:.1%}"
+                f"{name} {verb} {accuracy[side]:.1%}{wrong} (lower limit "
+                f"{low[side]:.1%}), not above {needed} {limit:.1%}"
             )
 
 

@@ -18,7 +18,7 @@ from fairstats._lib.formatting import counted, own_level, uncapital
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import DIFFERENCES
-from fairstats.estimates.eligibility import ALONE
+from fairstats.estimates.eligibility import ALONE, AS_WRONG
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import RELEASES, Release
 from fairstats.report.notes import selected_runs
@@ -34,9 +34,11 @@ NOT_JUDGED = "not judged"
 SELECTED = "not judged, selected the items"
 UNRANKED = "not ranked"
 
-# A part of a reason for an inconclusive verdict, and its short form. The first match counts:
-# a model that guesses comes first, because more answers would not help it.
+# A part of a reason for an inconclusive verdict, and its short form. The first match counts: a
+# model that guesses with all answers comes early, because more answers would not help it.
 _REASONS = {
+    "is not known, as": "answers missing",
+    AS_WRONG: "answers missing",
     "best guess": "no better than a guess",
     "within the margin of it": "all answers within the margin of one",
     "every answer is": "always the same answer",
@@ -52,7 +54,9 @@ _REASONS = {
     "own answers": "answers missing",
     "": "verdict withheld",
 }
-_WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
+# Missing answers come late: a part of a reason that names them can be the last to match.
+_SHORT = [*dict.fromkeys(reversed(_REASONS.values()))][::-1]
+_WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in _SHORT)
 _CAREFUL = f"{EQUIVALENT} (with a caution)"
 #: The order of the message. An attribute's status is the first of its pairs' statuses here.
 STATUSES = (DISPARITY, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, _CAREFUL, EQUIVALENT)

@@ -357,11 +357,14 @@ class AnswerSet:
 
     def sides(self, first: str, second: str) -> dict[tuple[str, str], Figure]:
         """Return the figure of each group, from the metrics of both groups of its pairs."""
-        return {
-            (pair.attribute, group): pair.figure(metric)
-            for pair in self.pairs
-            for metric, group in zip((first, second), pair.groups, strict=True)
-        }
+        found: dict[tuple[str, str], Figure] = {}
+        for pair in self.pairs:
+            for metric, group in zip((first, second), pair.groups, strict=True):
+                figure = pair.figure(metric)
+                # Under some policies, only one of a group's pairs may have it.
+                if figure.known or (pair.attribute, group) not in found:
+                    found[pair.attribute, group] = figure
+        return found
 
     def group_name(self, attribute: str, group: str) -> str:
         """Return a group's label, after that of its attribute if there are several."""

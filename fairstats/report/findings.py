@@ -25,6 +25,7 @@ from fairstats.benchmarks.declaration import PLAIN, Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.comparisons.change_verdicts import PAIR
 from fairstats.counts.patterns import pooled_attributes
+from fairstats.estimates.eligibility import AS_WRONG
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
@@ -347,7 +348,9 @@ class Findings:
         """Why no model has a rank."""
         reasons, n = sorted(set(self.board.why_unranked.values())), len(self.board.models)
         if reasons and all("best guess" in reason for reason in reasons):
-            return self._say("unranked", "guess" if n == 1 else "guesses", all=every(n))
+            wrong = f",{AS_WRONG}," * any(AS_WRONG in reason for reason in reasons)
+            case = "guess" if n == 1 else "guesses"
+            return self._say("unranked", case, all=every(n), wrong=wrong)
         if len(reasons) == 1:
             return f"{capital(reasons[0])}."
         return self._say("unranked", "several", N=capital(number_word(n)))
@@ -482,7 +485,8 @@ class Findings:
         if not (self.models or others or only in self.board.benchmark.selected_on):
             # Wrong answers, too, can depend on the group.
             return replace(self, about=(only,)).changed
-        changed = 1 - self._rows("cfr")["estimate"]
+        rows = self._rows("cfr")
+        changed = 1 - rows["estimate"]
         if changed.empty or changed.isna().any():
             return ""
         low, high = whole_percent(changed.min()), whole_percent(changed.max())
@@ -496,9 +500,12 @@ class Findings:
         if len(same):
             ends = span(whole_percent(same.min()), whole_percent(same.max()))
             repeated = f" (in {ends}% if the same prompt is repeated)"
+        lacking = rows["n_missing_a"].gt(0) | rows["n_missing_b"].gt(0)
+        if (lacking & rows["missing"].eq("incorrect")).any():
+            repeated += ", with missing answers counted as changed"
         if len(self.models) == 1 and len(changed) <= _MOST_NAMES:
             how = f"changed by more than {within:g}" if within else "changed"
-            pairs = self._changed_pairs(counted=not repeated)
+            pairs = self._changed_pairs(counted=same.empty)
             return f"The answer{self._whose} {how} in {pairs}{repeated}."
         return (
             f"The answer{self._whose} {differs} in {span(low, high)}% of pairs{depends}{repeated}."

@@ -75,16 +75,39 @@ def test_model_at_chance_is_unranked(four_keys):
     assert "best guess" in reason(answers_of(["AA/A"] * 30 + ["BB/B"] * 90), four_keys)
 
 
-@pytest.mark.parametrize("text", ["--/-", "A-/-", "BB/B"])
-def test_model_without_a_right_baseline_answer_is_unranked(text, four_keys):
-    assert "best guess" in reason(answers_of([text] * 120), four_keys)
+def test_model_without_a_right_baseline_answer_is_unranked(four_keys):
+    assert "best guess" in reason(answers_of(["BB/B"] * 120), four_keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("AA/-", ["in the neutralized variant"]),
+        ("A-/-", ["in the neutralized variant"]),
+        ("--/-", ["in the neutralized variant", "for White − Black"]),
+        ("--/A", ["for White − Black"]),
+    ],
+)
+def test_accuracy_without_an_answer_is_not_known(text, unknown, four_keys):
+    found = reason(answers_of([text] * 120), replace(four_keys, largest_missing=1.0))
+    why = "is not known, as all of its answers are missing"
+    assert found == "; ".join(f"accuracy {where} {why}" for where in unknown)
 
 
 def test_refused_baseline_answers_count_as_wrong(four_keys):
     right = reason(answers_of(["AA/A"] * 120), four_keys)
     refused = reason(answers_of(["AA/A"] * 36 + ["AA/-"] * 84), four_keys)
     assert right == ""
-    assert "30.0%" in refused
+    assert "is 30.0% with missing answers counted as wrong (lower limit" in refused
+
+
+def test_missing_answers_are_named_only_if_they_matter(four_keys):
+    """Without a missing answer being right in all variants, the model still guesses."""
+    one = answers_of(["AA/A"] * 28 + ["--/-"] * 2 + ["BB/B"] * 90)
+    assert "counted as wrong" not in reason(one, four_keys)
+    many = answers_of(["AA/A"] * 20 + ["--/-"] * 80 + ["BB/B"] * 20)
+    found = reason(many, replace(four_keys, largest_missing=1.0))
+    assert found.count("with missing answers counted as wrong") == 2
 
 
 def test_lower_limit_must_exceed_the_declared_accuracy(four_keys):
@@ -678,7 +701,7 @@ def test_every_reason_is_given(four_keys):
     answers = answers_of(["--/-"] * 120, model="chosen")
     found = reason(answers, four_keys, selected_on={"chosen": "how"})
     assert found.startswith("model took part in selecting the items; more than 5.0%")
-    assert "best guess" in found
+    assert "accuracy in the neutralized variant is not known" in found
 
 
 def test_reasons_of_many_pairs_are_counted():

@@ -144,7 +144,11 @@ def test_badge_of_equivalence_with_a_caution_says_so(release):
 
 def test_status_of_withheld_verdict_is_never_plain():
     accuracy = "not called equivalent: accuracy is 20.0%, not above the required 50.0%"
+    unread = "not called equivalent: accuracy is not known, as all of its answers are missing"
+    wrong = "accuracy is 2% with missing answers counted as wrong, not above the best guess, 28%"
     assert status_of(OPEN, accuracy) == "inconclusive (accuracy too low)"
+    for missing in (unread, wrong):
+        assert status_of(OPEN, missing) == "inconclusive (answers missing)"
     unasked = "40 of 120 items that were not asked could change the verdict"
     assert status_of(OPEN, unasked) == "inconclusive (items not asked)"
     near = "not called equivalent: every answer is “51” or within the margin of it"

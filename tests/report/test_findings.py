@@ -44,7 +44,7 @@ def found(
             unit | {"metric": "cfr", "estimate": 1 - abs(gap), "n": 100},
             unit | {"metric": "mcnemar", "test": "mcnemar midp", "p_adjusted": p},
         ]
-    estimates = pd.DataFrame(rows).assign(missing="available")
+    estimates = pd.DataFrame(rows).assign(missing="available", n_missing_a=0, n_missing_b=0)
     estimates["test"] = estimates["test"].astype("str")
     n = len(models)
     ranks = pd.DataFrame(

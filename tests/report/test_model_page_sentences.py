@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,20 +14,23 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import capital
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.declaration import BASELINE, POOLED
 from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
-from fairstats.report.answer_sets import AnswerSet
+from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.board.figures import BoardFigures
 from fairstats.report.changes.findings import prompt_answer, version_answer, version_finding
 from fairstats.report.changes.rows import Comparison, comparison_of
-from fairstats.report.model.page import other_choices
+from fairstats.report.findings import findings
+from fairstats.report.model.page import _rate, other_choices
 from fairstats.report.notes import noise_line
 from fairstats.report.sections.chance import could_be_chance
 from fairstats.report.sections.given import frequent_letter
-from fairstats.report.sections.groups import who_loses
+from fairstats.report.sections.groups import extremes, who_loses
 from fairstats.report.sections.size import SIZE
 from fairstats.report.sections.size import answer as matters
+from tests.make_answers import make_answers
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
@@ -198,6 +202,66 @@ def test_model_that_selected_the_items_is_not_judged(given, answer):
     found = answer(given(selected=True, **verdict(None, 0.06, 0.2), more=mcnemar(1e-9)))
     assert found.short == "Cannot be judged"
     assert "took part in selecting" in found.text
+
+
+# What missing answers leave open
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory) -> Callable[[str], Release]:
+    """Return a release under a policy: a model misses answers of a race, all or one, or neutral."""
+    every = make_answers(0.8, of=load_benchmark("demo"), models=("No Black", "No neutral", "One"))
+    model, group = every["model"], every["group"]
+    missing = (model.eq("No Black") & group.eq("black")) | (
+        model.eq("No neutral") & group.eq("neutralized")
+    )
+    missing[every.index[model.eq("One") & group.eq("black")][0]] = True
+    answers = every.assign(
+        answer=every["answer"].mask(missing), status=np.where(missing, "refused", "ok")
+    )
+    answers = answers[model.eq("No neutral") | answers["attribute"].ne(BASELINE)]
+    folder = tmp_path_factory.mktemp("lacking")
+    return cache(
+        lambda policy: undrawn(answers, folder / policy, missing=policy)  # type: ignore[arg-type]
+    )
+
+
+def set_of(release: Release, model: str) -> AnswerSet:
+    (own,) = answer_sets(release, model)
+    return own
+
+
+@pytest.mark.parametrize("policy", ["available", "bounds"])
+def test_group_without_answers_is_not_called_the_same(lacking, policy):
+    own = set_of(lacking(policy), "No Black")
+    assert "It is not known for Race: Black." in extremes(own).text
+    race = replace(own, board=replace(own.board, estimates=own.rows.query("attribute == 'race'")))
+    text = extremes(race).text
+    assert text == "That is for White. It is not known for Black."
+
+
+def test_groups_without_a_figure_are_named_next_to_the_others(lacking):
+    assert _rate(set_of(lacking("available"), "No Black"))[2] == "not known for Race: Black"
+    of, value, note = _rate(set_of(lacking("bounds"), "One"))
+    assert of == "Accuracy of the groups"
+    assert re.fullmatch(r"[\d.]+ to [\d.]+%", value)
+    assert note == "over all possible missing answers"
+
+
+def test_accuracy_with_missing_neutral_answers_is_not_called_a_guess(lacking):
+    release = lacking("available")
+    own = set_of(release, "No neutral")
+    assert who_loses(own).text == "The accuracy with the neutral text is not known."
+    why = "ccuracy in the neutralized variant is not known, as all of its answers are missing"
+    assert findings(own.alone, release).measured == f"A{why}."
+    assert BoardFigures(own.board, release).why_unranked("No neutral") == f"not ranked: a{why}"
+
+
+@pytest.mark.parametrize(("policy", "said"), [("available", False), ("incorrect", True)])
+def test_missing_answers_that_count_as_changed_are_named(lacking, policy, said):
+    release = lacking(policy)
+    text = findings(set_of(release, "One").alone, release).changed
+    assert text.endswith(", with missing answers counted as changed.") == said
 
 
 # Is it better than the version before?

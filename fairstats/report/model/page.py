@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -60,6 +61,7 @@ from fairstats.report.page_output import (
 from fairstats.report.pairs_table import EVERY, pairs_table
 from fairstats.report.ratings.page import rating_headline, rating_scope
 from fairstats.report.sections.given import frequent_letter
+from fairstats.report.sections.groups import without_figure
 from fairstats.report.sections.section import (
     CANNOT,
     Answer,
@@ -332,6 +334,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
 # A name, a figure, and its interval or a note.
 Fact = tuple[str, str, str]
 _NO_ANSWERS, _WHATEVER = "no answers", "whatever the missing answers are"
+_OVER_ALL = "over all possible missing answers"
 
 
 def _rank(own: AnswerSet) -> Fact:
@@ -372,11 +375,15 @@ def _rate(own: AnswerSet) -> Fact:
         baseline = own.benchmark.attributes[BASELINE]
         text = baseline.groups[baseline.pairs[0][0]].lower()
         return (f"{of}, {text} text", *_known(own, own.original, unit))
-    known = [figure.estimate for figure in own.by_group.values() if figure.known]
+    figures, note = [*own.by_group.values()], ""
+    if others := without_figure(own):
+        note = _OVER_ALL if own.ranged else f"not known for {others}"
+    ends = [end for one in figures for end in (one.ends if own.ranged else (one.estimate,))]
+    known = [end for end in ends if not math.isnan(end)]
     if not known:
         why = "only differences have ranges" if own.ranged and kind != CHOICE else _NO_ANSWERS
         return of, UNKNOWN.label, why
-    return f"{of} of the {own.compared}groups", f"{span_of(known, kind)}{unit}", ""
+    return f"{of} of the {own.compared}groups", f"{span_of(known, kind)}{unit}", note
 
 
 def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:
@@ -385,7 +392,7 @@ def _known(own: AnswerSet, figure: Figure, unit: str) -> tuple[str, str]:
         interval = f"{level(own.release.alpha)} CI {figure.limits}"
         return f"{figure.text}{unit}", _WHATEVER if own.ranged else interval
     if own.ranged:
-        return f"{figure.limits}{unit}", "over all possible missing answers"
+        return f"{figure.limits}{unit}", _OVER_ALL
     return figure.label, _NO_ANSWERS
 
 

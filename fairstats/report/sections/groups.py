@@ -14,6 +14,7 @@ from fairstats.report.charts.marks import Axis, interval, tick, two_bars
 from fairstats.report.charts.rows import Cell, Chart, Row, cut
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.sections.section import (
+    CANNOT,
     MOST_NAMES,
     Answer,
     Mark,
@@ -59,6 +60,8 @@ def who_loses(own: AnswerSet) -> Answer:
         for side in (0, 1)
     }
     known = all(figure.known for figure in (neutral, *accuracy.values()))
+    if not (own.ranged or own.selected or neutral.known):
+        return Answer(CANNOT, "The accuracy with the neutral text is not known.")
     if own.ranged or own.selected or not known:
         return unknown(own)
     # A group is named only if its interval is clear of the neutral text's: no test compares them.
@@ -101,16 +104,28 @@ def extremes(own: AnswerSet) -> Answer:
     if own.kind == CHOICE:
         short = f"{size}% of answers are right"
     low, high = min(known.values()), max(known.values())
-    if math.isclose(low, high):
-        return Answer(short, f"It is the same for every {own.compared}group.")
     lowest = "Of the compared groups, lowest" if own.compared else "Lowest"
-    whose = f"for {_whose(own, known, low)}, highest for {_whose(own, known, high)}"
-    return Answer(short, f"{lowest} {whose}.")
+    text = f"{lowest} for {_whose(own, known, low)}, highest for {_whose(own, known, high)}."
+    others = without_figure(own)
+    if math.isclose(low, high):
+        text = f"It is the same for every {own.compared}group."
+        if others:
+            text = f"That is {'the same ' * (len(known) > 1)}for {_whose(own, known, low)}."
+    return Answer(short, f"{text} It is not known for {others}." if others else text)
 
 
 def _whose(own: AnswerSet, known: dict[tuple[str, str], float], value: float) -> str:
     """Name every group with a figure, or count them if many tie."""
-    names = [own.group_name(*group) for group, one in known.items() if math.isclose(one, value)]
+    return _named(own, [group for group, one in known.items() if math.isclose(one, value)])
+
+
+def without_figure(own: AnswerSet) -> str:
+    """Name or count the groups whose accuracy, rate or mean is not known; empty without any."""
+    return _named(own, [group for group, figure in own.by_group.items() if not figure.known])
+
+
+def _named(own: AnswerSet, groups: Sequence[tuple[str, str]]) -> str:
+    names = [own.group_name(*group) for group in groups]
     return listed(names) if len(names) <= _MOST_TIED else f"{number_word(len(names))} groups"
 
 

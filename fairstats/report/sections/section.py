@@ -164,7 +164,9 @@ def unknown(own: AnswerSet) -> Answer:
     """Why there are no figures: ranges over missing answers, or no answers."""
     if own.ranged:
         return Answer(CANNOT, "Each figure is a range, because missing answers could be anything.")
-    return Answer(CANNOT, reasons(own, own.pairs).strip() or "No answer could be read.")
+    missing, answers = own.missing
+    nothing = "No answer could be read." if missing == answers else "No such figure is known."
+    return Answer(CANNOT, reasons(own, own.pairs).strip() or nothing)
 
 
 def reasons(own: AnswerSet, pairs: Iterable[Pair]) -> str:
