@@ -436,9 +436,10 @@ class AnswerSet:
 
     @property
     def p_values(self) -> list[float]:
-        """Return the known adjusted p-values; none if the model selected the items."""
-        # Such a model's answers selected the items, so its p-values would be meaningless.
-        every = [] if self.selected else [p.value(self.kind.test, "p_adjusted") for p in self.pairs]
+        """Return the known adjusted p-values of judged pairs; none if it selected the items."""
+        # Without a verdict, e.g. without a pair of answers, a p-value is meaningless.
+        judged = [pair for pair in self.pairs if pair.verdict and not self.selected]
+        every = [pair.value(self.kind.test, "p_adjusted") for pair in judged]
         return [p for p in every if not math.isnan(p)]
 
     @property

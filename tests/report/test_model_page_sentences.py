@@ -240,6 +240,15 @@ def test_group_without_answers_is_not_called_the_same(lacking, policy):
     assert text == "That is for White. It is not known for Black."
 
 
+def test_pair_without_answers_has_no_p_on_the_board(lacking):
+    release = lacking("available")
+    own = set_of(release, "No Black")
+    assert [pair.verdict is None for pair in own.pairs] == [True, False, False]
+    assert len(own.p_values) == 2
+    race = replace(own, board=replace(own.board, estimates=own.rows.query("attribute == 'race'")))
+    assert race.p_values == []
+
+
 def test_groups_without_a_figure_are_named_next_to_the_others(lacking):
     assert _rate(set_of(lacking("available"), "No Black"))[2] == "not known for Race: Black"
     of, value, note = _rate(set_of(lacking("bounds"), "One"))
