@@ -420,7 +420,13 @@ DEGENERATE = {
         lambda file: one_pair(file, 60),
         with_samples,
         {},
-        ["mid-p, items flipped", "design effect", "900 answers", "i10, sample 2"],
+        [
+            "mid-p, items flipped",
+            "design effect",
+            "900 answers",
+            "i10, sample 2",
+            "With several samples per vignette, the accuracy of all groups is not estimated.",
+        ],
     ),
     "selected": (
         lambda file: one_pair(file, 30, selected='[selected_on]\nModel-1 = "by hand"'),

@@ -227,7 +227,10 @@ def _notes(own: AnswerSet) -> list[str]:
     varied = own.benchmark.varied
     ratios = {one.label: _whole(own, one, "impact_ratio") for one in varied}
     low = [name for name, row in ratios.items() if row and row["estimate"] < FOUR_FIFTHS[0]]
+    overall = own.rows[own.rows["metric"] == _OVERALL.get(own.kind.name)]
+    unknown = overall.loc[overall["ci_low"].isna(), "method_note"].astype("str")
     facts = {
+        "several samples": bool(unknown.str.startswith("several samples").any()),
         "small groups": bool(small_groups(own)),
         "combinations possible": own.kind == CHOICE or len(varied) > 1,
         "combinations": bool(crossed(own)),
