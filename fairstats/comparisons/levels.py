@@ -195,6 +195,7 @@ def compare_levels(
 def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[str, Any]:
     both = scored.paired(*pair)
     d = both["difference"].to_numpy()
+    mean = float(d.mean()) if len(d) else np.nan
     lowest, highest = scored.bounds(*pair)
     row = {
         "level_a": pair[0],
@@ -228,12 +229,10 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
     low, high, room = float(found.ci_low), float(found.ci_high), ""
     if scored.has_room and scored.limits is not None:
         span = scored.limits[1] - scored.limits[0]
-        low, high, room = roomy_difference(
-            d.mean(), (low, high), units=len(d), span=span, alpha=alpha
-        )
+        low, high, room = roomy_difference(mean, (low, high), units=len(d), span=span, alpha=alpha)
     tested = flip_test(by_unit["difference"])
     return row | {
-        "estimate": float(d.mean()) if len(d) else np.nan,
+        "estimate": mean,
         "ci_low": low,
         "ci_high": high,
         "p_value": float(tested.p_value),

@@ -279,3 +279,18 @@ def test_one_level_of_two_is_refused():
         found.disagreements("a")
     with pytest.raises(ValueError, match="level_b='z'"):
         found.disagreements("a", "z")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("second", [[1, 0, 1], [0.5, 0, 1]])
+def test_level_without_answers_has_no_figures(second):
+    """With several right or wrong answers, limits have room for rare items."""
+    first = table({"a": [1, 1, 0], "b": [0, 1, 1], "none": [None] * 3})
+    scores = pd.concat([first, table({"a": second, "b": second, "none": [None] * 3})])
+    found = compare_levels(scores, "prompt", score="correct", limits=(0, 1))
+    assert found.levels["n"].tolist() == [3, 3, 0]
+    assert np.isnan(found.levels["estimate"][2])
+    pairs = found.pairs.set_index("level_b").loc["none"]
+    assert pairs["estimate"].isna().all()
+    assert pairs["ci_low"].eq(-1).all()
+    assert pairs["ci_high"].eq(1).all()
