@@ -277,7 +277,8 @@ def report(
     paths: Ratings,
     to: Annotated[Literal["html", "pdf"], typer.Option(help="Output format.")] = "html",
     out: Annotated[
-        Path | None, typer.Option(help="File to write (default: ratings.html or ratings.pdf).")
+        Path | None,
+        typer.Option(help="File to write, suffix optional (default: ratings.html or ratings.pdf)."),
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "Ratings",
     alpha: Alpha = 0.05,

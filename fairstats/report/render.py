@@ -39,7 +39,8 @@ import pandas as pd
 from fairstats._lib.atomic_files import temporary_folder, whole_file
 from fairstats._lib.formatting import convert, counted, escape_markdown
 from fairstats._lib.installation import __version__
-from fairstats._lib.problems import InputError, RenderError, keyword
+from fairstats._lib.paths import AnyPath
+from fairstats._lib.problems import InputError, RenderError, input_error, keyword
 from fairstats._lib.processes import Watch, cores, pool_of_copies, unwatched
 from fairstats._lib.safe_names import file_sha256
 from fairstats.answers.files import write_parquet
@@ -477,6 +478,18 @@ def write_tables(
     }
     (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     return Release(folder)
+
+
+def report_file(out: AnyPath, to: str) -> Path:
+    """Return the file to write, with a suffix; the given name may lack it, and may have dots."""
+    path = Path(out)
+    suffix = path.suffix.lower()
+    if suffix == f".{to}":
+        return path
+    if suffix in (".pdf", ".html"):
+        remedy = f"name a file that ends in .{to}, or use {keyword('to', suffix[1:])}"
+        raise input_error(path, f"is not a name for {to}", remedy)
+    return path.with_name(f"{path.name}.{to}")
 
 
 def draw_report(

@@ -12,6 +12,7 @@ from pypdf import PdfReader
 from typer.testing import CliRunner
 
 from fairstats._lib.formatting import escape_markdown, percent, percent_range, point_range, points
+from fairstats._lib.problems import InputError
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.cli import app
@@ -349,6 +350,18 @@ def documents(ratings, tmp_path_factory):
         )
         for kind, part in parts.items()
     }
+
+
+def test_report_of_ratings_gets_the_suffix_of_its_format(ratings, tmp_path):
+    own = ratings[ratings["rubric"] == "independent"]
+    path = write_ratings(fewer(own), tmp_path / "own.ratings.parquet")
+    done = CliRunner().invoke(
+        app, ["ratings", "report", str(path), "--out", str(tmp_path / "v1.2")]
+    )
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "v1.2.html").exists()
+    with pytest.raises(InputError, match="is not a name for pdf"):
+        report_ratings(path, to="pdf", out=tmp_path / "own.html")
 
 
 def test_report_of_ratings_needs_no_other_file(documents, ratings):

@@ -24,7 +24,7 @@ from pydantic import (
 
 from fairstats._lib.formatting import listed, percent, quoted
 from fairstats._lib.paths import AnyPath
-from fairstats._lib.problems import Problem, input_error, keyword, refuse
+from fairstats._lib.problems import Problem, input_error, refuse
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.toml_files import read_toml, unknown_keys
 from fairstats.answers.engine_frames import UNIT_COLUMNS
@@ -32,7 +32,7 @@ from fairstats.answers.files import read_parquet
 from fairstats.release.contents import MANIFEST, Release
 from fairstats.release.manifest import open_release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
-from fairstats.report.render import draw_report
+from fairstats.report.render import draw_report, report_file
 from fairstats.report.site_pages import benchmark_conditions
 from fairstats.report.tables import labels_of
 from fairstats.submissions.declaration import Line
@@ -307,7 +307,8 @@ def report_model(
         message = f"{name} has no answers to it in release {chosen.name}"
         remedy = f"one of: {', '.join(benchmarks)}"
         raise input_error("<facts>", message, remedy, column="benchmark", value=given.benchmark)
-    target = _target(out or f"{chosen.slugs[name]}-audit-{chosen.name.removeprefix('audit-')}", to)
+    usual = f"{chosen.slugs[name]}-audit-{chosen.name.removeprefix('audit-')}"
+    target = report_file(out or usual, to)
     origin = origin_of(chosen, name, crosswalk=crosswalk, signed=sign is not None, facts=given)
     draw_report(
         chosen,
@@ -331,18 +332,6 @@ def model_of(release: Release, slug: str) -> str:
             return model
     known = ", ".join(release.models)
     raise input_error(slug, f"is no model of release {release.name}", f"one of: {known}")
-
-
-def _target(out: AnyPath, to: str) -> Path:
-    """Return the file to write, with a suffix; the given name may lack it, and may have dots."""
-    path = Path(out)
-    suffix = path.suffix.lower()
-    if suffix == f".{to}":
-        return path
-    if suffix in (".pdf", ".html"):
-        remedy = f"name a file that ends in .{to}, or use {keyword('to', suffix[1:])}"
-        raise input_error(path, f"is not a name for {to}", remedy)
-    return path.with_name(f"{path.name}.{to}")
 
 
 _COLUMNS = ("status", "collected_at", "temperature", "max_tokens", "seed", "endpoint")

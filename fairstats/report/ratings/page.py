@@ -38,7 +38,7 @@ from fairstats.report.answer_sets import answer_sets
 from fairstats.report.page_output import closed, prose, show_markdown, show_plot, show_table
 from fairstats.report.plot_style import PLOT_WIDTH
 from fairstats.report.ratings import figures
-from fairstats.report.render import draw_report, write_tables
+from fairstats.report.render import draw_report, report_file, write_tables
 from fairstats.report.tables import files_of, labels_of, sentence
 
 _sentence = partial(sentence, "ratings")
@@ -387,22 +387,21 @@ def report_ratings(
 ) -> Path:
     """Write a report of ratings: the Ratings page of a site, with methods and hashes.
 
-    By default it is ``ratings.html`` or ``ratings.pdf`` in the current folder. If it cannot be
-    drawn, no file is written.
+    By default it is ``ratings.html`` or ``ratings.pdf`` in the current folder. A name without the
+    format's suffix gets it. If it cannot be drawn, no file is written.
 
     Returns
     -------
     Path
         The report.
     """
-    paths = each_path(ratings)
+    target, paths = report_file(out or "ratings", to), each_path(ratings)
     frame = read_ratings(paths, rubrics=rubrics)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
     tables = {
         name: table.make(frame, alpha=alpha, rubrics=known) for name, table in RATING_TABLES.items()
     }
     sources = rating_files(paths) or [Path(path) for path in paths]
-    target = Path(out or f"ratings.{to}")
     with temporary_folder("report") as folder:
         release = write_tables(folder, tables, title=title, alpha=alpha, sources=sources)
         write_parquet(frame, release.table_path("ratings"))
