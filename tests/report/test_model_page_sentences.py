@@ -19,6 +19,7 @@ from fairstats.benchmarks.loading import load_benchmark
 from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.report.answer_sets import AnswerSet, answer_sets
+from fairstats.report.board.charts import original_accuracy
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.changes.findings import prompt_answer, version_answer, version_finding
 from fairstats.report.changes.rows import Comparison, comparison_of
@@ -255,6 +256,12 @@ def test_groups_without_a_figure_are_named_next_to_the_others(lacking):
     assert of == "Accuracy of the groups"
     assert re.fullmatch(r"[\d.]+ to [\d.]+%", value)
     assert note == "over all possible missing answers"
+
+
+def test_board_does_not_show_an_unknown_accuracy_as_a_range(lacking):
+    shown = original_accuracy(set_of(lacking("available"), "No Black"))
+    assert re.fullmatch(r"[\d.]+(–[\d.]+)?, –", shown)
+    assert "100.0" not in shown
 
 
 def test_accuracy_with_missing_neutral_answers_is_not_called_a_guess(lacking):

@@ -384,16 +384,21 @@ def accuracy_head(figures: BoardFigures) -> str:
 
 
 def original_accuracy(own: AnswerSet) -> str:
-    """Return the accuracy on the original text, or the range over the groups without that text."""
+    """Return the accuracy on the original text, or the range over the groups without that text.
+
+    A dash follows it if the accuracy of a group is not known.
+    """
     if own.original is not None:
         return own.original.text or own.original.limits
-    known = [figure for figure in own.by_group.values() if not math.isnan(figure.middle)]
+    every = own.by_group.values()
+    # Under bounds a figure is a range.
+    known = [one for one in every if one.known or (own.ranged and not math.isnan(one.middle))]
     if not known:
         return NONE
-    # Under bounds a figure is a range.
     low, high = min(one.ends[0] for one in known), max(one.ends[1] for one in known)
     texts = dict.fromkeys(map(known[0].form, (low, high)))
-    return ("–" if low >= 0 else " to ").join(texts)
+    text = ("–" if low >= 0 else " to ").join(texts)
+    return f"{text}, {NONE}" if len(known) < len(every) else text
 
 
 def _not_asked(axis: Axis) -> Cell:
