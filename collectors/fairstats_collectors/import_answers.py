@@ -54,6 +54,8 @@ _FEWEST_CELLS = 3
 #: If rows usually have as many cells, one with any single cell is no answer.
 _MANY_CELLS = 6
 
+# A letter before an option's text: "A. Aspirin", "(a) Aspirin", "- Aspirin".
+_LETTER = re.compile(r"^\W*(?:(?:option )?[a-z][.):]+ |option:? )?\W*(?=\w)")
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
@@ -320,7 +322,7 @@ def _row(record: Record, guards: Guards) -> tuple[dict[str, Any], _Wrong]:
             message = "is another option than the benchmark's key, in the order of the record"
             remedy = f"if letters are the benchmark's, remove the field {OPTIONS}"
             wrong.append(("answer_key", key, message, remedy))
-    guards.reordered += bool(meant)
+    guards.reordered |= {(record.path, record.row)} if meant else set()
     told = {column for column, *_ in wrong}
     # A cell with a formula is a reply that cannot be read.
     wrong += _untold(row, record, benchmark, told | {"answer"} if "answer_raw" in told else told)
@@ -452,10 +454,12 @@ def _fill_answer(
             wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         item, given = str(row.get("item_id")), row.get("answer")
         if lettered and texts is not None:
-            meant = _meant(item, texts, guards, wrong)
-        texts = texts or guards.mapped.texts.get(item)
+            meant = _meant(item, texts, guards, wrong, has_key=has_key)
+        known = guards.mapped.texts.get(item, {})
+        texts = {one: known[own] for one, own in meant.items()} or texts or known
         if "answer" in row:
-            if meant and not has_key and isinstance(given, str) and given.strip() in meant:
+            of_text = any(_plain(text) in folded(str(given)) for text in (texts or {}).values())
+            if meant and not has_key and given and not of_text:
                 message = "could be that of the benchmark's order of options or of the record's"
                 remedy = "give the option's text, or the reply as answer_raw; if letters are the "
                 remedy += f"benchmark's, remove the field {OPTIONS}"
@@ -467,30 +471,40 @@ def _fill_answer(
         row["answer"] = meant.get(row["answer"], row["answer"])
         if meant and (reply := row.get("answer_raw")) is not None:
             # Who reads the reply again does not know the order in which the options were shown.
-            again = read_reply(reply, benchmark, guards.mapped.texts[item]).letter
+            again = read_reply(reply, benchmark, known).letter
             row["answer_raw"] = reply if again == row["answer"] else None
     return meant
 
 
-def _meant(item: str, texts: Mapping[str, str], guards: Guards, wrong: _Wrong) -> dict[str, str]:
+def _meant(
+    item: str, texts: Mapping[str, str], guards: Guards, wrong: _Wrong, *, has_key: bool
+) -> dict[str, str]:
     """Return the benchmark's letter of each option of a record; empty if the order is the same."""
-    shown = {letter: folded(text).strip(" .,:;") for letter, text in texts.items()}
-    known = guards.mapped.texts.get(item, {})
-    letters = {folded(text).strip(" .,:;"): letter for letter, text in known.items()}
-    is_known = not letters.keys().isdisjoint(shown.values())
-    if not is_known:
-        letters = guards.first_shown.setdefault(item, {text: one for one, text in shown.items()})
-    found = {letter: letters.get(text, letter) for letter, text in shown.items()}
-    if all(letter == own for letter, own in found.items()):
+    shown = {letter: _plain(text) for letter, text in texts.items()}
+    known = {_plain(text): one for one, text in guards.mapped.texts.get(item, {}).items()}
+    of, remedy = "the benchmark", "give the texts of the benchmark's options, or the keys"
+    if not known:
+        of, remedy = "an earlier record of the item", "add items_file to the benchmark"
+        first = {text: one for one, text in shown.items()}
+        known = guards.first_shown.setdefault(item, first)
+    found = {letter: known[text] for letter, text in shown.items() if text in known}
+    others = [letter for letter in shown if letter not in found]
+    if len(others) == 1:
+        # One text may be written otherwise.
+        found |= dict(zip(others, set(known.values()) - set(found.values()), strict=False))
+    moved = [letter for letter, own in found.items() if letter != own]
+    if not moved and (len(others) <= 1 or has_key or of != "the benchmark"):
         return {}
-    if is_known and len(letters) == len(found) and letters.keys() == set(shown.values()):
-        return found
-    of = "the benchmark" if is_known else "an earlier record of the item"
-    remedy = "give the texts of the benchmark's options"
-    if not is_known:
-        remedy = "add items_file to the benchmark, which says whose letter an option has"
-    wrong.append((OPTIONS, None, f"are in another order than those of {of}", remedy))
+    if of == "the benchmark" and sorted(found.values()) == sorted(shown):
+        return {letter: found[letter] for letter in shown}
+    message = f"are not those of {of}, or in another order"
+    wrong.append((OPTIONS, None, message, remedy))
     return {}
+
+
+def _plain(text: str) -> str:
+    """Return an option's text for comparison, without a letter before it: "A. Aspirin"."""
+    return _LETTER.sub("", folded(text)).strip(" .,:;")
 
 
 def _read_answer(

@@ -64,8 +64,8 @@ class Guards:
         For each other field, whether all of its values are options, and whether one is not the key.
     first_shown : dict
         The letter of each option of an item whose texts are not known, in its first record.
-    reordered : int
-        The records that list the options in another order than the benchmark.
+    reordered : set
+        The file and row of records that list the options in another order than the benchmark.
     """
 
     mapped: Mapped
@@ -81,7 +81,7 @@ class Guards:
     fields: set[str] = field(default_factory=set)
     others: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     first_shown: dict[str, dict[str, str]] = field(default_factory=dict)
-    reordered: int = 0
+    reordered: set[tuple[str, int]] = field(default_factory=set)
 
     def read(self, path: Path, kept: Sequence[Record], limits: Limits) -> Iterator[Problem]:
         """Report fields that all records lack, that are both answer and key, and rows of totals."""
@@ -153,10 +153,11 @@ class Guards:
         right = (answers["answer"] == answers["answer_key"]).fillna(False)
         self.answers += len(answers)
         self.right += int(right.sum())
-        # Letters of other fields are those of another order.
-        if self.right < self.answers or self.reordered or not self.mapped.benchmark.kind.needs_key:
+        if self.right < self.answers or not self.mapped.benchmark.kind.needs_key:
             return
         for record, key in zip(kept, answers["answer_key"], strict=True):
+            if (record.path, record.row) in self.reordered:
+                continue  # Letters of other fields are those of another order.
             used = {name for column in answers for name in self.mapped.sources_of(record, column)}
             self.fields |= self._of_answer(record)
             for name, value in record.fields.items():
@@ -202,9 +203,10 @@ class Guards:
             message = f"only records with {field_name} = {listed(values, 'or')}"
             warnings.warn(message, Note, stacklevel=2)
         if self.reordered:
-            verb, they = ("lists", "its") if self.reordered == 1 else ("list", "their")
+            number = len(self.reordered)
+            verb, they = ("lists", "its") if number == 1 else ("list", "their")
             warnings.warn(
-                f"{counted(self.reordered, 'record')} {verb} the options in another order than the "
+                f"{counted(number, 'record')} {verb} the options in another order than the "
                 f"benchmark, so {they} letters became the benchmark's; replies that would be read "
                 "otherwise in the benchmark's order are not kept",
                 Note,

@@ -33,6 +33,8 @@ HARD = 0.5
 #: No accuracy is taken to be higher for hard items: a set without errors would be expected to have
 #: none anywhere. Halfway from there to 1 is more than honest sets of accuracy 0.99 reach.
 HIGHEST_ACCURACY = 0.985
+# A set is no better than a guess if this lower limit of its accuracy, at 5%, is not above one.
+_ONE_SIDED = 1.645
 #: Difficulties on the logit scale, for the integral over their distribution; steps of EM.
 _LOGITS = np.linspace(-9, 9, 73)
 _STEPS = 50
@@ -58,15 +60,18 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     if min(wrong_items, right_items) < FEWEST_ITEMS:
         kind = "errors" if wrong_items < right_items else "correct answers"
         return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
+    guess = 1 / panel.layout.options
+    of_items = np.ma.array(correct, mask=~known).mean(axis=1).compressed()
+    error = np.std(of_items, ddof=1) / np.sqrt(len(of_items))
+    if np.mean(of_items) - _ONE_SIDED * error <= guess:
+        why = "it is no better than a guess; are the answers in the order of the items?"
+        return not_checked(DIFFICULTY, why)
     expected, without_guesses = (
-        _expected_separation(scores[known], expected_correct(sheet, panel, guess=guess)[known])
-        for guess in (1 / panel.layout.options, 0.0)
+        _expected_separation(scores[known], expected_correct(sheet, panel, guess=share)[known])
+        for share in (guess, 0.0)
     )
     if without_guesses < 0.5 + INFORMATIVE:
         return not_checked(DIFFICULTY, "other models show too little about the items' difficulty")
-    if expected < 0.5 + INFORMATIVE:
-        why = "it is hardly better than a guess; are the answers in the order of the items?"
-        return not_checked(DIFFICULTY, why)
     limit = 0.5 + FOLLOWED * (expected - 0.5)
     value, p = separation(scores, correct, limit=limit, below=True)
     note = (

@@ -121,8 +121,11 @@ def test_options_are_read_with_their_texts(table):
         ["Red", "Blue", "Green", "Grey"],
         {"A": "Red", "B": "Blue", "C": "Green", "D": "Grey"},
     ):
-        line = json.dumps(row | {"options": options})
+        # They are others than the benchmark's, whose key shows the order.
+        line = json.dumps(row | {"options": options, "answer_key": "C"})
         assert table(line, "a.jsonl")["answer"].tolist() == ["C"]
+        (problem,) = problems_of(table, json.dumps(row | {"options": options}), "a.jsonl")
+        assert "are not those of the benchmark" in problem.message
     # The benchmark's texts are used if the file has none.
     line = json.dumps(row | {"answer_raw": "Low serum ferritin"})
     assert table(line, "a.jsonl")["answer"].tolist() == ["C"]
@@ -143,8 +146,10 @@ SHOWN += ["Low total iron-binding capacity"]
         {"answer": "A", "answer_key": "A"},
     ],
 )
-def test_letters_of_options_in_another_order_become_the_benchmarks(table, given):
-    row = {"model": "m", "item_id": "demo-01", "group": "white", "options": SHOWN}
+@pytest.mark.parametrize("form", ["{text}", "{letter}. {text}", "({letter}) {text}", "- {text}."])
+def test_letters_of_options_in_another_order_become_the_benchmarks(table, given, form):
+    texts = [form.format(letter=one, text=text) for one, text in zip("ABCD", SHOWN, strict=True)]
+    row = {"model": "m", "item_id": "demo-01", "group": "white", "options": texts}
     with pytest.warns(Note, match="1 record lists the options in another order"):
         answers = table(json.dumps(row | given), "a.jsonl")
     assert answers[["answer", "answer_key"]].iloc[0].tolist() == ["C", "C"]
@@ -158,7 +163,8 @@ def test_letters_of_options_in_another_order_become_the_benchmarks(table, given)
     [
         ({"answer": "A"}, "answer", "could be that of the benchmark"),
         ({"answer": "A", "answer_key": "C"}, "answer_key", "another option"),
-        ({"answer_raw": "A", "options": [*SHOWN[:3], "None"]}, "options", "another order"),
+        ({"answer": "(A)"}, "answer", "could be that of the benchmark"),
+        ({"answer_raw": "A", "options": [*SHOWN[:2], "None", "All"]}, "options", "another order"),
         ({"answer_raw": "A", "options": [*SHOWN[:3], SHOWN[0]]}, "options", "another order"),
     ],
 )

@@ -104,6 +104,22 @@ def test_models_with_little_skill_are_not_asked_about_difficulty(options, known)
     assert asked == 0
 
 
+@pytest.mark.parametrize(("options", "accuracy"), [(2, 0.6), (4, 0.35)])
+def test_invented_answers_just_above_a_guess_are_asked_about(options, accuracy):
+    rng = np.random.default_rng(options)
+    items = draw_items(simulated_benchmark(800, options, rng=rng), rng=rng)
+    others = [
+        Sheet(f"p{n}", "plain", 0, draw_letters(items, own, rng=rng))
+        for n, own in enumerate(np.linspace(0.6, 0.9, 6))
+    ]
+    shape, key = items.sway.shape, items.layout.key[:, None]
+    wrong = (key + rng.integers(1, options, shape)) % options
+    letters = np.where(rng.random(shape) < accuracy, key, wrong).astype(np.int8)
+    own = Sheet("new", "plain", 0, letters)
+    flags = flags_of(own, Panel(items.layout, (own,), (*others, own)))
+    assert flags["item_difficulty"] == "look"
+
+
 @pytest.mark.parametrize("renamed", [False, True])
 def test_set_whose_unexpected_answers_were_replaced_is_asked_about(by_check, renamed):
     answers, asked = example_answers().query("strategy == 'plain'"), 0
