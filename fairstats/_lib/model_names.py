@@ -62,8 +62,6 @@ _REMARK = re.compile(
     r"^[^\d(:]+:-|:-.*|[(\[{].*?([)\]}]|$)|[,;|@].*|-\+-.*"
     r"|\+\w.*|-(via|on|with(out)?|no|using|by|from|at|hosted|served)-.*"
 )
-# Qwen2.5-7B is not Qwen2-57B.
-_SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z0-9])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH_NAME = f"(?:{'|'.join(_MONTHS)})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
 _MM, _YEAR = "(?:0[1-9]|1[0-2])", r"(?P<year>20[2-4]\d)"
@@ -103,23 +101,24 @@ _NO_MODEL = re.compile("|".join((_PROVIDER, _EDITION, _RUN, _VERSION, _MONTH_NAM
 class _ModelName(NamedTuple):
     """A model's name in small letters and digits, also without remarks, and a snapshot's date.
 
-    A name is two texts: with its words in their order, and with its numbers first.
+    A name is two texts: with its words in their order, and with its numbers first. A point is
+    between two numbers that the name sets apart.
     """
 
     name: frozenset[str]
     bare: frozenset[str]
     #: Year, month and day; each is empty if it is not in the name.
     date: tuple[str, ...]
-    #: Billions of parameters, such as 1.8; without them, a point is not compared.
-    size: tuple[str, ...] = ()
 
     def same(self, other: _ModelName) -> bool:
         """Return whether both may name one model; a name without a date has any."""
         dates = all(a == b or "" in (a, b) for a, b in zip(self.date, other.date, strict=False))
         # Two remarks may say which of two models it is: Llama 3 (8B) and Llama 3 (70B).
-        alike = self.name & (other.name | other.bare) or self.bare & other.name
-        sizes = self.size == other.size or () in (self.size, other.size)
-        return bool(alike) and dates and sizes
+        mine, bare, others, other_bare = (
+            {_without_points(name) for name in names}
+            for names in (self.name, self.bare, other.name, other.bare)
+        )
+        return bool(mine & (others | other_bare) or bare & others) and dates
 
 
 def _model_name(name: str) -> _ModelName:
@@ -129,8 +128,12 @@ def _model_name(name: str) -> _ModelName:
     # The plus of Command R+ is part of its name.
     whole, date = _last_part(re.sub(r"\+(?!\w)", "-plus", text))
     bare, bare_date = _last_part(re.sub(r"\+(?!\w)", "-plus", _REMARK.sub("", text)))
-    sizes = tuple(_SIZE.findall(text))
-    return _ModelName(whole, bare or whole, date or bare_date, sizes)
+    return _ModelName(whole, bare or whole, date or bare_date)
+
+
+def _without_points(name: str) -> str:
+    """Return a name as some write it, gpt35 for GPT-3.5; the point in a size stays."""
+    return re.sub(r"\.(?!\d+b)", "", name)
 
 
 def _last_part(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -155,7 +158,10 @@ def _without_ends(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     # Claude 3.5 Sonnet is also called Claude Sonnet 3.5.
     words = text.split("-")
     numbers, others = [w for w in words if w.isdigit()], [w for w in words if not w.isdigit()]
-    return frozenset({"".join(words), "".join([*numbers, *sorted(others)])} - {""}), date
+    # Qwen2.5-7B is not Qwen2-57B.
+    joined = ("-".join(words), "-".join([*numbers, *sorted(others)]))
+    apart = (re.sub(r"(?<=\d)-(?=\d)", ".", name).replace("-", "") for name in joined)
+    return frozenset(apart) - {""}, date
 
 
 def _dated(text: str) -> tuple[str, tuple[str, ...]] | None:

@@ -322,13 +322,9 @@ class _Reader:
         first, *others = SENTENCE_END.split(rest)
         # The rest of a sentence may be a reason, or the text of an option that is not known.
         own = self.known.kind == "choice" and self.known.names and not others
-        sentence = first if own else "".join(others[-1:])
+        sentence = REASON.split(first if own else "".join(others[-1:]), maxsplit=1)[0]
         named = FIELD.match(sentence)
-        if (
-            HEDGE.search(sentence)
-            or REASON.search(sentence)
-            or (named and OTHER_LABEL.search(named[0]))
-        ):
+        if HEDGE.search(sentence) or (named and OTHER_LABEL.search(named[0])):
             return set()
         return self.known.ending(sentence)
 

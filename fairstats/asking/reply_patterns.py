@@ -36,9 +36,10 @@ REFUSAL_TO_RATE = re.compile(
 #: A sentence, or an aside, that retracts an earlier statement.
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ |,\ (?=wait\b)) (?:but\ |oh,?\ |hmm,?\ )?
-    (?:(?:wait|hmm|sorry)[,.:!] | (?P<no>no)[,.!]
+    (?:(?:no,?\ )?(?:wait|hmm|sorry)[,.:!] | no\ wait\b | (?P<no>no)[,.!]
       | (?:actually|on\ (?:(?:second|further)\ thou?ght|reflection)|correction|scratch\ that
-        |i\ meant?)\b)
+        |i\ meant?|never\ ?mind|make\ that|oops|i\ take\ (?:that|it|this)\ back
+        |i(?:'ve|\ have)?\ changed\ my\ mind|my\ mistake|i\ made\ an?\ (?:mistake|error))\b)
     | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected)\ to\ \S{1,20}[)\]]"""
 )
 #: A question, one about the answer, and whether it would be another one for another patient.

@@ -45,6 +45,8 @@ _NAMES = {
     ),
     "group": ("group", "variant", "demographic", "demographic group", "patient group", "persona"),
 }  # fmt: skip
+#: Names of answers that may also be somebody's judgement of a reply.
+_JUDGED = ("recommendation", "rating", "score", "level")
 #: Names of the replies that a column of answers was read from.
 _REPLY = re.compile("(?:(?:raw|full|model) )?(?:answer|reply|response|output|completion)(?: raw)?")
 _NO_GROUPS = ("neutral", "neutralized", "neutralised", "unspecified", "not specified", "no patient")
@@ -317,7 +319,10 @@ def _long(
                 f'such as --wide "{{model}}_answer"; the columns are {first_of(names, 12)}'
             )
             raise input_error(source, message, remedy, column="answer")
-        found["answer" if is_short(table[there[0]]) else "answer_raw"] = there[0]
+        # A prediction next to replies was read from them.
+        short = [name for name in there if is_short(table[name]) and plain(name) not in _JUDGED]
+        name = (there if is_short(table[there[0]]) else [*short, *there])[0]
+        found["answer" if is_short(table[name]) else "answer_raw"] = name
     if "answer_raw" not in found | {**given}:
         for name in _rest(names, found, groups):
             if _REPLY.fullmatch(plain(name)) and not is_short(table[name]):

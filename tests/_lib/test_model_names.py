@@ -122,6 +122,13 @@ def test_models_of_a_family_are_different(family):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("Llama-3-8B", "Llama-3-8B (15B tokens)"),
+        ("Llama-3-8B", "Llama-3-8B, 8.0B"),
+        ("Llama 3.1 8B", "llama-31-8b"),
+        ("Qwen-1.5B", "qwen-1_5b"),
+        ("Mixtral-8x7B", "Mixtral-8x7B (47B)"),
+        ("Qwen3-30B-A3B", "Qwen3-A3B-30B"),
+        ("GPT-3.5-turbo", "gpt-35-turbo"),
         ("GPT-4", "gpt-4-0613"),
         ("Claude-3.5-Sonnet", "anthropic/claude-3-5-sonnet-20240620"),
         ("Claude-3.5-Sonnet", "anthropic.claude-3-5-sonnet-20240620"),

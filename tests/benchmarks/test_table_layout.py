@@ -549,6 +549,17 @@ def test_replies_next_to_answers_are_kept(given, name):
     assert list(layout.left_out) == ["reason"]
 
 
+@pytest.mark.parametrize(
+    ("name", "column"), [("prediction", "answer"), ("model answer", "answer"), ("score", None)]
+)
+def test_short_predictions_next_to_replies_are_the_answers(name, column):
+    table = long_table().rename(columns={"decision": name})
+    table["reply"] = [f"I think that number {n} should be seen." for n in range(len(table))]
+    layout = recognise_layout(table, columns={})
+    assert layout.columns["answer_raw"] == "reply"
+    assert layout.columns.get("answer") == (column and name)
+
+
 def test_a_second_column_of_answers_is_no_reply():
     table = long_table()
     table["response"] = table["decision"]
