@@ -228,6 +228,27 @@ def test_one_report_of_another_grade_leaves_the_room_for_rare_items(name, level)
     assert found["severe"].ci_high == pytest.approx(max(one.estimate for one in more))
 
 
+@pytest.mark.parametrize("level", ["ordinal", "interval"])
+def test_unseen_large_disagreements_of_grades_have_room(level):
+    ratings = np.repeat([[1, 1, 1], [2, 2, 2], [3, 3, 3], [1, 1, 2]], [20, 20, 18, 2], axis=0)
+    found = agreement(ratings, "krippendorff", level=level)
+    more = [[a, a, b] for a, b in [(1, 3), (3, 1), (2, 1), (2, 3), (1, 2), (3, 2)]]
+    lowest = [
+        agreement(np.vstack([ratings, [one] * 4]), "krippendorff", level=level).estimate
+        for one in more
+    ]
+    assert found.ci_low == pytest.approx(min(lowest))
+    assert found.method.endswith("with room for rare items")
+
+
+def test_an_unused_grade_far_away_has_room_at_an_interval_level():
+    ratings = np.array([[0, 0, 0]] * 57 + [[0, 0, 1]] * 3)
+    found = agreement(ratings, "krippendorff", level="interval", categories=[0, 1, 4])
+    more = np.vstack([ratings, [[4, 4, 4]] * 4])
+    highest = agreement(more, "krippendorff", level="interval", categories=[0, 1, 4]).estimate
+    assert found.ci_high == pytest.approx(highest)
+
+
 @pytest.mark.parametrize("name", BY_LAW)
 def test_the_exact_law_is_that_of_many_resamples(name):
     ratings = binary(np.random.default_rng(4), 150, 4)
