@@ -434,15 +434,12 @@ def _declared_differently(name: str, releases: Sequence[Release]) -> str:
     if len(found) < 2:
         return ""
     new, old = found
+    margins = [f"±{one.kind.shown_margin(one.equivalence_margin)}" for one in (old, new)]
+    words = {"equivalence_margin": f"margin {' → '.join(margins)}", "listed": "items"}
     own = [one.name for one in fields(Benchmark) if one.name not in _OF_FILES]
     changed = [one for one in own if getattr(old, one) != getattr(new, one)]
-    names = [one.replace("_", " ") for one in changed if one != "equivalence_margin"]
-    if "equivalence_margin" in changed:
-        old_margin, new_margin = (
-            one.kind.shown_margin(one.equivalence_margin) for one in (old, new)
-        )
-        names.insert(0, f"margin ±{old_margin} → ±{new_margin}")
-    return ", ".join(names)
+    changed.sort(key=lambda one: one != "equivalence_margin")
+    return ", ".join(words.get(one, one.replace("_", " ")) for one in changed)
 
 
 def _declared(name: str, releases: Sequence[Release]) -> Benchmark | None:
