@@ -152,6 +152,18 @@ class Pair:
         both = [self.value(self.kind.test, name) for name in ("n10", "n01")]
         return None if math.isnan(sum(both)) else (int(both[0]), int(both[1]))
 
+    @property
+    def empty(self) -> bool:
+        """Check whether no pair of answers is complete, so the test rests on nothing."""
+        return self.value(self.kind.test, "n") == 0
+
+    @property
+    def p(self) -> float:
+        """Return the adjusted p-value; NaN without a verdict or a complete pair of answers."""
+        # It is then meaningless, e.g. if the model selected the items.
+        known = self.verdict and not self.empty
+        return self.value(self.kind.test, "p_adjusted") if known else math.nan
+
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table's rows on this pair."""
         return rows_with(table, PAIR, (self.attribute, *self.groups))
@@ -437,10 +449,7 @@ class AnswerSet:
     @property
     def p_values(self) -> list[float]:
         """Return the known adjusted p-values of judged pairs; none if it selected the items."""
-        # Without a verdict, e.g. without a pair of answers, a p-value is meaningless.
-        judged = [pair for pair in self.pairs if pair.verdict and not self.selected]
-        every = [pair.value(self.kind.test, "p_adjusted") for pair in judged]
-        return [p for p in every if not math.isnan(p)]
+        return [pair.p for pair in self.pairs if not (self.selected or math.isnan(pair.p))]
 
     @property
     def selected(self) -> str:

@@ -125,8 +125,7 @@ def _counts(pair: Pair) -> str:
 
 
 def _p(pair: Pair) -> str:
-    # Without a verdict, a p-value is meaningless, e.g. if the model selected the items.
-    return p_cell(pair.value(pair.kind.test, "p_adjusted") if pair.verdict else math.nan)
+    return p_cell(pair.p)
 
 
 #: The cells that are not one figure with its limits.

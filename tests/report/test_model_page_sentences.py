@@ -153,6 +153,29 @@ def test_no_test_is_reported_without_discordant_pairs(given):
     assert could_be_chance(own).short == "No difference"
 
 
+def test_pairs_without_both_answers_are_not_called_equal(given):
+    own = given(**verdict(OPEN, 0.4, 0.6), more=mcnemar(1.0, n=0, n10=0, n01=0))
+    answer = could_be_chance(own)
+    assert answer.short == "Cannot be judged"
+    assert answer.text.startswith("No pair of answers is complete, so there is no test.")
+    assert own.p_values == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "short"), [((20, 10), "Hardly"), ((0, 0), "No difference")], ids=["uneven", "none"]
+)
+def test_pair_without_both_answers_is_no_test_among_others(given, counts, short):
+    n10, n01 = counts
+    own = given(**verdict(OPEN), more=mcnemar(0.01, n10=n10, n01=n01))
+    rows = own.rows.copy()
+    empty = rows["metric"].eq("mcnemar") & rows["attribute"].eq(SEX)
+    rows.loc[empty, ["n", "n10", "n01", "p_adjusted"]] = 0, 0, 0, 1.0
+    answer = could_be_chance(replace(own, board=replace(own.board, estimates=rows)))
+    assert answer.short == f"{short} for Race and Income, cannot be judged for Sex"
+    assert "Sex: no pair of answers is complete, so there is no test." in answer.text
+    assert "3 McNemar tests" not in answer.text.split(", Holm")[0]
+
+
 def test_chance_cannot_be_judged_without_a_test(given):
     own = given(**verdict(None), verdict_reason="a group has no answer", more=mcnemar(1.0))
     assert could_be_chance(own).short == "Cannot be judged"
@@ -248,6 +271,13 @@ def test_pair_without_answers_has_no_p_on_the_board(lacking):
     assert len(own.p_values) == 2
     race = replace(own, board=replace(own.board, estimates=own.rows.query("attribute == 'race'")))
     assert race.p_values == []
+
+
+def test_pair_without_answers_has_no_p_in_the_table_of_sizes(lacking):
+    (shown,) = SIZE.tables(set_of(lacking("available"), "No Black"))
+    rows = shown.table.as_raw_html().split("<tr")
+    cells = [row.rsplit("<td", 1)[1] for row in rows if "<td" in row]
+    assert ["–" in cell for cell in cells] == [True, False, False]
 
 
 def test_groups_without_a_figure_are_named_next_to_the_others(lacking):

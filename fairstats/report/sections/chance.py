@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fairstats._lib.formatting import capital, listed, p_figure, p_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.kinds import CHOICE
-from fairstats.report.answer_sets import AnswerSet, Pair
+from fairstats.report.answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.charts.marks import Axis, two_bars, words
 from fairstats.report.charts.rows import Cell, Chart, cut
 from fairstats.report.notes import noise_line
@@ -30,29 +30,39 @@ from fairstats.report.words import adjustment, gap_name, higher_by, named_test, 
 
 def could_be_chance(own: AnswerSet) -> Answer:
     """State whether the discordant pairs could be so uneven by chance."""
-    test = own.kind.test
-    tests = [pair for pair in own.pairs if test in pair.estimates]
-    # Without a verdict, a p-value is meaningless, e.g. if the model selected the items.
-    p = {pair: pair.value(test, "p_adjusted") for pair in tests if pair.verdict}
-    known = {pair: value for pair, value in p.items() if not math.isnan(value)}
+    known = {pair: pair.p for pair in own.pairs if not math.isnan(pair.p)}
+    untested = _untested(own)
     if not known:
-        return unknown(own)
-    if all(pair.counts == (0, 0) for pair in p):
-        return Answer("No difference", labels_of("sections")["none_discordant"][own.kind.name])
+        answer = unknown(own)
+        return Answer(answer.short, f"{untested} {answer.text}".strip())
+    if all(pair.counts == (0, 0) for pair in known):
+        other = [pair for pair in own.pairs if pair not in known]
+        named = {pair.name: CANNOT if pair in other else "No difference" for pair in own.pairs}
+        text = labels_of("sections")["none_discordant"][own.kind.name]
+        return Answer(by_pair(named), f"{text}{untested}{reasons(own, other)}")
     alpha, said = own.release.alpha, {}
     for pair in own.pairs:
-        value = p.get(pair, math.nan)
+        value = pair.p
         word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
         # A test of the given answers proves little if missing ones could reverse it.
         said[pair] = "Unclear" if word == "Hardly" and pair.reason else word
-    adjusted = adjustment(next(iter(known)).estimates[test]["adjust_method"])
+    adjusted = adjustment(next(iter(known)).estimates[own.kind.test]["adjust_method"])
     text = _smallest_p(own, known, adjusted)
     if own.clustered:
         # Uneven bars look surer than they are if many answers are of one unit.
         text += f" The independent units are the {own.units:,} {unit_noun(own.benchmark)}."
     open_pairs = [pair for pair, word in said.items() if word in ("Unclear", CANNOT)]
     named = {pair.name: word for pair, word in said.items()}
-    return Answer(by_pair(named), f"{text}{reasons(own, open_pairs)}")
+    return Answer(by_pair(named), f"{text}{untested}{reasons(own, open_pairs)}")
+
+
+def _untested(own: AnswerSet) -> str:
+    """Say which judged pairs have no test, as a sentence to append."""
+    empty = [pair for pair in own.pairs if pair.verdict and pair.empty]
+    if not empty:
+        return ""
+    which = "" if len(empty) == len(own.pairs) else f"{names_of(empty, own)}: "
+    return f" {capital(f'{which}no pair of answers is complete, so there is no test')}."
 
 
 def _smallest_p(own: AnswerSet, known: Mapping[Pair, float], adjusted: str) -> str:

@@ -194,7 +194,7 @@ def table(own: AnswerSet) -> Sequence[Shown]:
             "inner": next(iter(inner), ""),
             "margin": smallest_margin(pair, own) or NONE,
             "least": NONE if math.isnan(least) else points(least, signed=False),
-            "p": p_cell(pair.value(kind.test, "p_value")),
+            "p": NONE if pair.empty else p_cell(pair.value(kind.test, "p_value")),
         }
     roomy = kind.numeric or own.clustered
     caption = (
