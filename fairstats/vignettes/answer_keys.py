@@ -38,8 +38,9 @@ def key_findings(opened: OpenAnswers, *, alpha: float = 0.05) -> tuple[pd.DataFr
     Notes
     -----
     An item counts if more than half of the answers, by at least two models, are the same wrong
-    option. Only the original and the neutralized text are used, or all variants if neither was
-    asked: adversarial variants are meant to mislead.
+    option. Each answer set counts once: of several samples, each counts as its share. Only the
+    original and the neutralized text are used, or all variants if neither was asked: adversarial
+    variants are meant to mislead.
     """
     rows: list[Row] = []
     flags: list[dict[str, str]] = []
@@ -78,9 +79,10 @@ def _shared_wrong(grid: Grid) -> pd.DataFrame:
     # Of equally frequent options, the first by name counts.
     by_name = np.argsort(np.array(grid.options, dtype=object), kind="stable")
     shape = (len(items), len(texts), len(by_name))
-    times, models_of = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+    times, models_of = np.zeros(shape), np.zeros(shape, dtype=np.int32)
     asked = np.zeros(shape[:2], dtype=bool)
-    right, answers, models = np.zeros((3, len(items)), dtype=np.int64)
+    right, answers = np.zeros((2, len(items)))
+    models = np.zeros(len(items), dtype=np.int64)
     first = np.full(len(items), len(place))
     model = pd.factorize(grid.units["model"])[0][grid.unit]
     for own in (np.flatnonzero(model == one) for one in np.unique(model)):
@@ -91,15 +93,19 @@ def _shared_wrong(grid: Grid) -> pd.DataFrame:
             there = (given != NOT_ASKED).any(axis=(1, 2))
             asked[item[there], number] = was_asked[item[there]] = True
             answered, hit = (given >= 0), (given >= 0) & (given == key)
+            # Of several samples, each counts as its share.
+            share = answered / np.maximum(answered.sum(axis=2, keepdims=True), 1)
             for counts, what in ((answers, answered), (right, hit)):
-                counts += _of_items(what, item, len(items))
+                counts += _of_items(what * share, item, len(items))
             some = answered.any(axis=(1, 2))
             np.minimum.at(first, item[some], own[some])
             for rank, option in enumerate(by_name):
-                found = _of_items((given == option) & ~hit, item, len(items))
+                found = _of_items(((given == option) & ~hit) * share, item, len(items))
                 times[:, number, rank] += found
                 models_of[:, number, rank] += found > 0
         models += was_asked
+    # Shares such as thirds need not add up to exactly 1.
+    times, right, answers = (counts.round(9) for counts in (times, right, answers))
     # The most frequent wrong option of each text.
     option, most = times.argmax(axis=2), times.max(axis=2)
     by = np.take_along_axis(models_of, option[:, :, None], axis=2)[:, :, 0]
@@ -125,20 +131,24 @@ def _shared_wrong(grid: Grid) -> pd.DataFrame:
     )
 
 
-def _of_items(there: npt.NDArray[np.bool_], item: IntArray, items: int) -> IntArray:
-    """Count the answers of each item for which something holds."""
-    counts = there.sum(axis=(1, 2))
-    return np.bincount(item, weights=counts, minlength=items).astype(np.int64)
+def _of_items(
+    shares: npt.NDArray[np.float64], item: IntArray, items: int
+) -> npt.NDArray[np.float64]:
+    """Add up the shares of each item's answers."""
+    sums: npt.NDArray[np.float64] = np.zeros(items)
+    np.add.at(sums, item, shares.sum(axis=(1, 2)))
+    return sums
 
 
 def _flag(item: dict[str, Any]) -> dict[str, str]:
+    right, answers, times = (f"{round(item[n], 1):g}" for n in ("right", "answers", "times"))
     return {
         "aspect": _ASPECT,
         "item_id": item["item_id"],
         "attribute": item["attribute"],
         "flag": SHARED_WRONG,
-        "detail": f"key {item['key']}: {item['right']} of {item['answers']} answers by "
-        f"{item['models']} models are right, {item['option']} is given {item['times']} times",
+        "detail": f"key {item['key']}: {right} of {answers} answers by "
+        f"{item['models']} models are right, {item['option']} is given {times} times",
     }
 
 
@@ -147,8 +157,10 @@ def _asked(grid: Grid) -> str:
     texts = "original and neutralized text" if _baseline(grid) else "all variants"
     asked = np.unique(grid.unit)
     sets, models = len(asked), grid.units["model"].take(asked).nunique()
-    few = ", which are few" if models < FEW_MODELS else ""
+    more = ", which are few" if models < FEW_MODELS else ""
+    if (grid.answers[..., 1:] >= 0).any():
+        more += "; several samples count as one answer"
     return (
         f"one wrong option is more than half of the answers, on {texts}; {sets} answer "
-        f"set{'s' * (sets != 1)} of {models} model{'s' * (models != 1)}{few}"
+        f"set{'s' * (sets != 1)} of {models} model{'s' * (models != 1)}{more}"
     )

@@ -38,6 +38,34 @@ def test_a_wrong_option_that_most_models_give_is_flagged(models):
     assert re.fullmatch(r"1 items; .*; 4 answer sets of 4 models, .* few", note)
 
 
+def test_each_answer_set_counts_once(models):
+    """A model with ten samples counted ten times."""
+    wrong, right = ["AA/BB", "AA/AA"], ["AA/AA", "AA/AA"]
+    one = models(wrong, wrong, right, right, right)
+    first = one["model"] == "m-0"
+    ten = [one[first].assign(sample=sample) for sample in range(10)]
+    answers = pd.concat([one[~first], *ten], ignore_index=True)
+    assert keys_of(answers) == keys_of(one) == ({"1": 0}, [])
+    note = "several samples count as one answer"
+    for table in (one, answers):
+        findings, _ = key_findings(open_answers(table))
+        assert findings.loc[0, "note"].endswith(note) == (table is answers)
+
+
+def test_samples_count_with_their_shares(models):
+    # Of the first item, 2/3 of one model's answers and all of the other's are wrong; of the second
+    # item 1/3 and 2/3, which is not more than half.
+    right, wrong, first = ["AA/AA", "AA/AA"], ["AA/BB", "AA/BB"], ["AA/BB", "AA/AA"]
+    samples = [(right, first), (first, wrong), (wrong, wrong)]
+    answers = pd.concat(
+        [models(*own).assign(sample=number) for number, own in enumerate(samples)],
+        ignore_index=True,
+    )
+    assert keys_of(answers) == ({"1": 0.5}, ["item-0"])
+    detail = key_findings(open_answers(answers))[1].loc[0, "detail"]
+    assert detail == "key A: 0.7 of 4 answers by 2 models are right, B is given 3.3 times"
+
+
 def test_all_variants_count_if_the_original_was_not_asked(models):
     # Without the original, the variants of a group count together.
     assert keys_of(models(["AA", "BB", "AB"], ["AA", "BB", "AB"])) == ({"1": 1 / 3}, ["item-1"])
