@@ -152,13 +152,18 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     """
     rows = rows[rows["aspect"] == MISSING]
     kinds = {release.benchmarks[str(name)].kind.name for name in rows["benchmark"].unique()}
-    worst = {_WORST.get(kind, "the worse end of the scale") for kind in kinds} or {"wrong"}
+    worst = {worst_answer(kind) for kind in kinds} or {"wrong"}
     as_ = worst.pop() if len(worst) == 1 else "the worst answer"
     notes = POLICY_NOTES | {"incorrect": f"missing is {as_}"}
     labels: dict[str, str | BaseText] = {
         policy: html(f"{policy}<br><small>{notes[policy]}</small>") for policy in MISSING_POLICIES
     }
     return _table(rows, release, _policy_cells, labels, name=name)
+
+
+def worst_answer(kind: str) -> str:
+    """Return what the policy ``incorrect`` takes a missing answer for, by the name of the kind."""
+    return _WORST.get(kind, "the worse end of the scale")
 
 
 def with_missing(rows: pd.DataFrame) -> pd.DataFrame:

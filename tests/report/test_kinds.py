@@ -106,6 +106,22 @@ def test_board_of_each_kind(name, release, drawn, snapshot):
     assert ("have no key" in unknown) == (name in KEYLESS)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_missing_decisions_are_no_option_and_count_as_not_favourable(tmp_path):
+    benchmark = declared("interviews", tmp_path)
+    answers = answered(benchmark)
+    lost = pd.concat([answers.assign(model="none"), answers.assign(model="no south")])
+    lost = lost[lost["model"].eq("none") | lost["group"].eq("south")]
+    kept = answers[answers["group"].ne("south")].assign(model="no south")
+    rows = [lost.assign(answer=None, status="refused"), kept]
+    every = pd.concat(rows, ignore_index=True)
+    release = undrawn(every, tmp_path, benchmarks=[benchmark], missing="incorrect")
+    answer = LETTERS.answer(set_of(release, "none"))
+    assert (answer.short, answer.text) == ("Cannot be judged", "No answer could be read.")
+    text = extremes(set_of(release, "no south")).text
+    assert text.endswith(" for East, with missing answers counted as not favourable.")
+
+
 @pytest.mark.parametrize("name", DECLARED)
 def test_model_page_of_each_kind(name, release, drawn, snapshot):
     text = said(drawn(show_model, release, release.slugs[f"model-{name}"]))

@@ -230,20 +230,23 @@ def test_model_that_selected_the_items_is_not_judged(given, answer):
 
 # What missing answers leave open
 
+LACKING = ("No Black", "No neutral", "One", "Only neutral")
+
 
 @pytest.fixture(scope="module")
 def lacking(tmp_path_factory) -> Callable[[str], Release]:
-    """Return a release under a policy: a model misses answers of a race, all or one, or neutral."""
-    every = make_answers(0.8, of=load_benchmark("demo"), models=("No Black", "No neutral", "One"))
+    """Return a release under a policy: models lack answers of a race, all groups or neutral."""
+    every = make_answers(0.8, of=load_benchmark("demo"), models=LACKING)
     model, group = every["model"], every["group"]
     missing = (model.eq("No Black") & group.eq("black")) | (
         model.eq("No neutral") & group.eq("neutralized")
     )
+    missing |= model.eq("Only neutral") & every["attribute"].ne(BASELINE)
     missing[every.index[model.eq("One") & group.eq("black")][0]] = True
     answers = every.assign(
         answer=every["answer"].mask(missing), status=np.where(missing, "refused", "ok")
     )
-    answers = answers[model.eq("No neutral") | answers["attribute"].ne(BASELINE)]
+    answers = answers[model.str.contains("neutral") | answers["attribute"].ne(BASELINE)]
     folder = tmp_path_factory.mktemp("lacking")
     return cache(
         lambda policy: undrawn(answers, folder / policy, missing=policy)  # type: ignore[arg-type]
@@ -308,6 +311,22 @@ def test_missing_answers_that_count_as_changed_are_named(lacking, policy, said):
     release = lacking(policy)
     text = findings(set_of(release, "One").alone, release).changed
     assert text.endswith(", with missing answers counted as changed.") == said
+
+
+@pytest.mark.parametrize("policy", ["available", "incorrect"])
+@pytest.mark.parametrize(
+    ("model", "answer", "said"),
+    [
+        ("No Black", extremes, True),
+        ("One", extremes, True),
+        ("No neutral", extremes, False),
+        ("No neutral", who_loses, True),
+        ("Only neutral", who_loses, True),
+    ],
+)
+def test_missing_answers_that_count_as_wrong_are_named(lacking, model, answer, said, policy):
+    text = answer(set_of(lacking(policy), model)).text
+    assert (", with missing answers counted as wrong" in text) == (said and policy == "incorrect")
 
 
 # Is it better than the version before?

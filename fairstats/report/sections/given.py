@@ -17,7 +17,7 @@ from fairstats.report.answer_sets import AnswerSet, missing_reasons
 from fairstats.report.charts.marks import Axis, axis_over, dot, tick
 from fairstats.report.charts.rows import Cell, Chart, Row, chart_of
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
-from fairstats.report.sections.section import Answer, Mark, Section, Shown, pair_table
+from fairstats.report.sections.section import CANNOT, Answer, Mark, Section, Shown, pair_table
 from fairstats.report.words import NONE, option_label, option_noun, p_cell
 
 #: The tests of other possible problems with the answers.
@@ -92,6 +92,8 @@ def _answer(own: AnswerSet) -> Answer:
     rows = own.table("letters")
     if own.kind != CHOICE:
         given = rows[rows["letter"] != NO_ANSWER].groupby("letter")["count"].sum()
+        if not given.sum():
+            return Answer(CANNOT, "No answer could be read.")
         most = str(given.idxmax())
         share = percent(given[most] / given.sum())
         return Answer(f"“{option_label(own.benchmark, most)}” most often", f"It is {share} of all.")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from fairstats._lib.formatting import capital, level, listed, number_word
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, ORIGINAL
 from fairstats.benchmarks.kinds import CHOICE, Kind
 from fairstats.report.answer_sets import AnswerSet, Pair, span_of
 from fairstats.report.charts.marks import Axis, interval, tick, two_bars
@@ -26,6 +27,7 @@ from fairstats.report.sections.section import (
     sure,
     unknown,
 )
+from fairstats.report.sensitivity import worst_answer
 from fairstats.report.tables import labels_of
 from fairstats.report.words import UNKNOWN, Figure, heading, option_label
 
@@ -69,8 +71,9 @@ def who_loses(own: AnswerSet) -> Answer:
     higher = [group for group, figure in accuracy.items() if figure.low > neutral.high]
     change = {group: figure.estimate - neutral.estimate for group, figure in accuracy.items()}
     against = "Against the neutral text, accuracy"
+    wrong = _with_missing(own, own.pair(BASELINE, (ORIGINAL, NEUTRALIZED)))
     if not lower:
-        text = f"{against} changes by {span_of(change.values(), signed=True)} points."
+        text = f"{against} changes by {span_of(change.values(), signed=True)} points{wrong}."
         if higher:
             text += f" It is clearly higher for {listed(name for name, _ in higher)}."
         else:
@@ -84,7 +87,8 @@ def who_loses(own: AnswerSet) -> Answer:
         # Not "Black patients lose": the text that was written for them misleads.
         short = f"Text for {short[:1].lower()}{short[1:]}" if many else f"Text for {short}"
     who = "them" if len(lower) > 1 else "this group"
-    text = f"{against} is {span_of(-change[group] for group in lower)} points lower for {who}."
+    loss = span_of(-change[group] for group in lower)
+    text = f"{against} is {loss} points lower for {who}{wrong}."
     rest = [value for group, value in change.items() if group not in lower]
     if rest:
         moves = f"changes by {span_of(rest, signed=True)} points"
@@ -105,13 +109,27 @@ def extremes(own: AnswerSet) -> Answer:
         short = f"{size}% of answers are right"
     low, high = min(known.values()), max(known.values())
     lowest = "Of the compared groups, lowest" if own.compared else "Lowest"
-    text = f"{lowest} for {_whose(own, known, low)}, highest for {_whose(own, known, high)}."
+    text = f"{lowest} for {_whose(own, known, low)}, highest for {_whose(own, known, high)}"
     others = without_figure(own)
     if math.isclose(low, high):
-        text = f"It is the same for every {own.compared}group."
+        text = f"It is the same for every {own.compared}group"
         if others:
-            text = f"That is {'the same ' * (len(known) > 1)}for {_whose(own, known, low)}."
+            text = f"That is {'the same ' * (len(known) > 1)}for {_whose(own, known, low)}"
+    text += f"{_with_missing(own)}."
     return Answer(short, f"{text} It is not known for {others}." if others else text)
+
+
+def _with_missing(own: AnswerSet, neutral: Pair | None = None) -> str:
+    """State at the end of a sentence what missing answers of the groups count as, if any do.
+
+    `neutral` is the pair whose second text is the neutral one, if the sentence is about it too.
+    """
+    missing = [pair.value(own.kind.rate_a, "n_missing_a") for pair in own.pairs]
+    both = [*own.pairs, neutral] if neutral else own.pairs
+    missing += [pair.value(own.kind.rate_b, "n_missing_b") for pair in both]
+    if not (own.rows["missing"].eq("incorrect").any() and any(number > 0 for number in missing)):
+        return ""
+    return f", with missing answers counted as {worst_answer(own.kind.name)}"
 
 
 def _whose(own: AnswerSet, known: dict[tuple[str, str], float], value: float) -> str:
