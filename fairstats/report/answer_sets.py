@@ -369,13 +369,18 @@ class AnswerSet:
 
     def sides(self, first: str, second: str) -> dict[tuple[str, str], Figure]:
         """Return the figure of each group, from the metrics of both groups of its pairs."""
-        found: dict[tuple[str, str], Figure] = {}
+        sources = self.sources(first, second).items()
+        return {group: pair.figure(metric) for group, (pair, metric) in sources}
+
+    def sources(self, first: str, second: str) -> dict[tuple[str, str], tuple[Pair, str]]:
+        """Return the pair and the metric that have the figure of each group."""
+        found: dict[tuple[str, str], tuple[Pair, str]] = {}
         for pair in self.pairs:
             for metric, group in zip((first, second), pair.groups, strict=True):
-                figure = pair.figure(metric)
+                other, name = found.setdefault((pair.attribute, group), (pair, metric))
                 # Under some policies, only one of a group's pairs may have it.
-                if figure.known or (pair.attribute, group) not in found:
-                    found[pair.attribute, group] = figure
+                if pair.figure(metric).known and not other.figure(name).known:
+                    found[pair.attribute, group] = pair, metric
         return found
 
     def group_name(self, attribute: str, group: str) -> str:

@@ -41,6 +41,7 @@ from fairstats.report.audit.summary import show_summary
 from fairstats.submissions.declaration import Line
 
 from .conftest import HOSTILE, answers_of_models
+from .kinds import ITEMS, answered, declared
 from .undrawn import undrawn
 
 #: One name with everything that XML, Markdown and HTML give a meaning.
@@ -254,6 +255,25 @@ def test_groups_have_the_figures_of_the_estimates(release):
     assert overall is not None
     assert overall["n"] == white.n + black.n
     assert overall["estimate"] == pytest.approx(right / (white.n + black.n))
+
+
+@pytest.mark.parametrize("lost", [range(ITEMS), range(ITEMS // 2)], ids=["all", "half"])
+def test_groups_of_complete_pairs_have_the_figures_of_the_page(lost, tmp_path):
+    """North has no figure in its pair with South if no answer for South could be read."""
+    benchmark = declared("interviews", tmp_path)
+    answers = answered(benchmark)
+    gone = answers["group"].eq("south") & answers["item_id"].isin([f"i{n}" for n in lost])
+    answers.loc[gone, ["answer", "status"]] = None, "refused"
+    (own,) = answer_sets(
+        undrawn(answers, tmp_path, benchmarks=[benchmark], missing="complete"), "model-interviews"
+    )
+    north, south, east = groups_of(own, benchmark.attributes["origin"])
+    page = [figure.estimate for figure in own.by_group.values()]
+    report = [100 * group.row["estimate"] for group in (north, south, east)]
+    assert report == pytest.approx(page, nan_ok=True)
+    # Each item has three samples. Half of them are in the first pair.
+    assert north.n == 3 * (ITEMS - len(lost) or ITEMS)
+    assert not any(group.small for group in (north, south, east))
 
 
 def test_groups_section_shows_each_group_with_unknown_answers(release, drawn):

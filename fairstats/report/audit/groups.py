@@ -59,13 +59,12 @@ class GroupFigures:
 def groups_of(own: AnswerSet, attribute: Attribute) -> list[GroupFigures]:
     """Return the groups of an attribute that have estimates, in the declared order."""
     found: dict[str, tuple[Estimate, int, int | None]] = {}
-    pairs = [pair for pair in own.pairs if pair.attribute == attribute.name]
-    for place, metric in enumerate((own.kind.rate_a, own.kind.rate_b)):
-        for pair in pairs:
-            if row := pair.estimates.get(metric):
-                unknown = row[f"n_missing_{'ab'[place]}"]
-                missing = None if pd.isna(unknown) else int(unknown)
-                found.setdefault(pair.groups[place], (row, int(row["n"]), missing))
+    sources = own.sources(own.kind.rate_a, own.kind.rate_b)
+    for (name, group), (pair, metric) in sources.items():
+        if name == attribute.name and (row := pair.estimates.get(metric)):
+            unknown = row["n_missing_a" if metric == own.kind.rate_a else "n_missing_b"]
+            missing = None if pd.isna(unknown) else int(unknown)
+            found[group] = row, int(row["n"]), missing
     # The n of a range counts the missing answers too.
     asked = {
         group: n if own.ranged else n + (missing or 0) for group, (_, n, missing) in found.items()

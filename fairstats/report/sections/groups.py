@@ -56,10 +56,9 @@ def answer(own: AnswerSet) -> Answer | None:
 def who_loses(own: AnswerSet) -> Answer:
     """State which groups lose accuracy against the neutral text."""
     neutral = own.neutral or UNKNOWN
+    labels = own.benchmark.attributes
     accuracy = {
-        (pair.terms[side], pair.attribute): pair.rates[side]
-        for pair in own.pairs
-        for side in (0, 1)
+        (labels[name].groups[group], name): figure for (name, group), figure in own.by_group.items()
     }
     known = all(figure.known for figure in (neutral, *accuracy.values()))
     if not (own.ranged or own.selected or neutral.known):
