@@ -54,8 +54,7 @@ _FEWEST_CELLS = 3
 #: If rows usually have as many cells, one with any single cell is no answer.
 _MANY_CELLS = 6
 
-# A letter before an option's text: "A. Aspirin", "(a) Aspirin", "- Aspirin".
-_LETTER = re.compile(r"^\W*(?:(?:option )?[a-z][.):]+ |option:? )?\W*(?=\w)")
+_IS_LETTER = re.compile(r"(?i)\W*(?:(?:the )?(?:option|choice|answer)(?: is)?\W*)?[a-z]\W*")
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
@@ -458,8 +457,7 @@ def _fill_answer(
         known = guards.mapped.texts.get(item, {})
         texts = {one: known[own] for one, own in meant.items()} or texts or known
         if "answer" in row:
-            of_text = any(_plain(text) in folded(str(given)) for text in (texts or {}).values())
-            if meant and not has_key and given and not of_text:
+            if meant and not has_key and isinstance(given, str) and _IS_LETTER.fullmatch(given):
                 message = "could be that of the benchmark's order of options or of the record's"
                 remedy = "give the option's text, or the reply as answer_raw; if letters are the "
                 remedy += f"benchmark's, remove the field {OPTIONS}"
@@ -480,8 +478,8 @@ def _meant(
     item: str, texts: Mapping[str, str], guards: Guards, wrong: _Wrong, *, has_key: bool
 ) -> dict[str, str]:
     """Return the benchmark's letter of each option of a record; empty if the order is the same."""
-    shown = {letter: _plain(text) for letter, text in texts.items()}
-    known = {_plain(text): one for one, text in guards.mapped.texts.get(item, {}).items()}
+    shown = _plain(texts)
+    known = {text: one for one, text in _plain(guards.mapped.texts.get(item, {})).items()}
     of, remedy = "the benchmark", "give the texts of the benchmark's options, or the keys"
     if not known:
         of, remedy = "an earlier record of the item", "add items_file to the benchmark"
@@ -502,9 +500,14 @@ def _meant(
     return {}
 
 
-def _plain(text: str) -> str:
-    """Return an option's text for comparison, without a letter before it: "A. Aspirin"."""
-    return _LETTER.sub("", folded(text)).strip(" .,:;")
+def _plain(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return texts for comparison, without marks that all have: "A. Aspirin", "- Aspirin"."""
+    plain = {letter: folded(text).strip(" .,:;") for letter, text in texts.items()}
+    for mark in (r"\W{0,2}{letter}[.):]+ ", r"[-•*] "):
+        own = {one: re.compile(mark.replace("{letter}", one.lower())) for one in plain}
+        if all(own[one].match(text) for one, text in plain.items()):
+            plain = {one: own[one].sub("", text, count=1) for one, text in plain.items()}
+    return plain
 
 
 def _read_answer(

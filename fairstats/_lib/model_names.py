@@ -102,7 +102,7 @@ class _ModelName(NamedTuple):
     """A model's name in small letters and digits, also without remarks, and a snapshot's date.
 
     A name is two texts: with its words in their order, and with its numbers first. A point is
-    between two numbers that the name sets apart.
+    before a size that follows a number.
     """
 
     name: frozenset[str]
@@ -114,11 +114,8 @@ class _ModelName(NamedTuple):
         """Return whether both may name one model; a name without a date has any."""
         dates = all(a == b or "" in (a, b) for a, b in zip(self.date, other.date, strict=False))
         # Two remarks may say which of two models it is: Llama 3 (8B) and Llama 3 (70B).
-        mine, bare, others, other_bare = (
-            {_without_points(name) for name in names}
-            for names in (self.name, self.bare, other.name, other.bare)
-        )
-        return bool(mine & (others | other_bare) or bare & others) and dates
+        alike = self.name & (other.name | other.bare) or self.bare & other.name
+        return bool(alike) and dates
 
 
 def _model_name(name: str) -> _ModelName:
@@ -129,11 +126,6 @@ def _model_name(name: str) -> _ModelName:
     whole, date = _last_part(re.sub(r"\+(?!\w)", "-plus", text))
     bare, bare_date = _last_part(re.sub(r"\+(?!\w)", "-plus", _REMARK.sub("", text)))
     return _ModelName(whole, bare or whole, date or bare_date)
-
-
-def _without_points(name: str) -> str:
-    """Return a name as some write it, gpt35 for GPT-3.5; the point in a size stays."""
-    return re.sub(r"\.(?!\d+b)", "", name)
 
 
 def _last_part(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -158,10 +150,10 @@ def _without_ends(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     # Claude 3.5 Sonnet is also called Claude Sonnet 3.5.
     words = text.split("-")
     numbers, others = [w for w in words if w.isdigit()], [w for w in words if not w.isdigit()]
-    # Qwen2.5-7B is not Qwen2-57B.
-    joined = ("-".join(words), "-".join([*numbers, *sorted(others)]))
-    apart = (re.sub(r"(?<=\d)-(?=\d)", ".", name).replace("-", "") for name in joined)
-    return frozenset(apart) - {""}, date
+    # GPT-35 is GPT-3.5, but Qwen2.5-7B is not Qwen2-57B.
+    ordered = ("-".join(words), "-".join([*numbers, *sorted(others)]))
+    joined = (re.sub(r"(?<=\d)-(?=\d+b(?:-|$))", ".", name).replace("-", "") for name in ordered)
+    return frozenset(joined) - {""}, date
 
 
 def _dated(text: str) -> tuple[str, tuple[str, ...]] | None:

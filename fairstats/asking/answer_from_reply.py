@@ -322,9 +322,10 @@ class _Reader:
         first, *others = SENTENCE_END.split(rest)
         # The rest of a sentence may be a reason, or the text of an option that is not known.
         own = self.known.kind == "choice" and self.known.names and not others
-        sentence = REASON.split(first if own else "".join(others[-1:]), maxsplit=1)[0]
+        sentence = first if own else "".join(others[-1:])
         named = FIELD.match(sentence)
-        if HEDGE.search(sentence) or (named and OTHER_LABEL.search(named[0])):
+        of_another = HEDGE.search(sentence) or (named and OTHER_LABEL.search(named[0]))
+        if of_another or REASON.search(sentence):
             return set()
         return self.known.ending(sentence)
 

@@ -38,8 +38,9 @@ RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ |,\ (?=wait\b)) (?:but\ |oh,?\ |hmm,?\ )?
     (?:(?:no,?\ )?(?:wait|hmm|sorry)[,.:!] | no\ wait\b | (?P<no>no)[,.!]
       | (?:actually|on\ (?:(?:second|further)\ thou?ght|reflection)|correction|scratch\ that
-        |i\ meant?|never\ ?mind|make\ that|oops|i\ take\ (?:that|it|this)\ back
-        |i(?:'ve|\ have)?\ changed\ my\ mind|my\ mistake|i\ made\ an?\ (?:mistake|error))\b)
+        |i\ meant?|make\ that\ [a-z0-9]\b(?!\ \w)|oops|i\ take\ (?:that|it|this)\ back
+        |i(?:'ve|\ have)?\ changed\ my\ mind)\b
+      | (?:never\ ?mind|my\ mistake)[,.:!])
     | [(\[] (?:later\ |then\ |now\ )? (?:revised|changed|corrected)\ to\ \S{1,20}[)\]]"""
 )
 #: A question, one about the answer, and whether it would be another one for another patient.

@@ -60,7 +60,13 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     if min(wrong_items, right_items) < FEWEST_ITEMS:
         kind = "errors" if wrong_items < right_items else "correct answers"
         return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
-    guess = 1 / panel.layout.options
+    key = np.broadcast_to(panel.layout.key[:, None], known.shape)
+    given, keys = (
+        np.bincount(letters[known], minlength=panel.layout.options) / known.sum()
+        for letters in (sheet.letters, key)
+    )
+    # Who leans to a letter is right by chance as often as it is the key.
+    guess = max(1 / panel.layout.options, float(given @ keys))
     of_items = np.ma.array(correct, mask=~known).mean(axis=1).compressed()
     error = np.std(of_items, ddof=1) / np.sqrt(len(of_items))
     if np.mean(of_items) - _ONE_SIDED * error <= guess:

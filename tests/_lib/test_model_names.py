@@ -129,6 +129,7 @@ def test_models_of_a_family_are_different(family):
         ("Mixtral-8x7B", "Mixtral-8x7B (47B)"),
         ("Qwen3-30B-A3B", "Qwen3-A3B-30B"),
         ("GPT-3.5-turbo", "gpt-35-turbo"),
+        ("Qwen2.5-Base", "qwen25-base"),
         ("GPT-4", "gpt-4-0613"),
         ("Claude-3.5-Sonnet", "anthropic/claude-3-5-sonnet-20240620"),
         ("Claude-3.5-Sonnet", "anthropic.claude-3-5-sonnet-20240620"),

@@ -175,6 +175,25 @@ def test_letters_of_options_in_an_unclear_order_are_refused(table, changed, colu
     assert said in problem.message
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [["<5 mm", ">5 mm", "5 mm"], ["S. aureus", "K. aureus", "M. aureus"], ["+2", "-2", "2"]],
+)
+def test_options_that_differ_by_a_sign_keep_their_order(table, benchmark_file, texts):
+    rows = [
+        {"model": "m", "item_id": "i1", "group": group, "answer_raw": "A", "options": texts}
+        for group in ("white", "black")
+    ]
+    answers = table("\n".join(map(json.dumps, rows)), "a.jsonl", benchmark=str(benchmark_file()))
+    assert answers["answer"].tolist() == ["A", "A"]
+
+
+@pytest.mark.parametrize(("given", "status"), [("N/A", "unparsed"), ("refused", "refused")])
+def test_missing_answers_to_options_in_another_order_are_missing(table, given, status):
+    row = {"model": "m", "item_id": "demo-01", "group": "white", "options": SHOWN, "answer": given}
+    assert table(json.dumps(row), "a.jsonl")["status"].tolist() == [status]
+
+
 def test_options_in_several_orders_need_the_benchmarks_texts(table, benchmark_file):
     rows = [
         {"model": "m", "item_id": "i1", "group": group, "answer_raw": "A", "options": options}
