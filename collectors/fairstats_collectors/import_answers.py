@@ -321,7 +321,8 @@ def _row(record: Record, guards: Guards) -> tuple[dict[str, Any], _Wrong]:
             message = "is another option than the benchmark's key, in the order of the record"
             remedy = f"if letters are the benchmark's, remove the field {OPTIONS}"
             wrong.append(("answer_key", key, message, remedy))
-    guards.reordered |= {(record.path, record.row)} if meant else set()
+    if meant:
+        guards.reordered.add(guards.place(record))
     told = {column for column, *_ in wrong}
     # A cell with a formula is a reply that cannot be read.
     wrong += _untold(row, record, benchmark, told | {"answer"} if "answer_raw" in told else told)
@@ -478,23 +479,25 @@ def _meant(
     item: str, texts: Mapping[str, str], guards: Guards, wrong: _Wrong, *, has_key: bool
 ) -> dict[str, str]:
     """Return the benchmark's letter of each option of a record; empty if the order is the same."""
+    known = guards.mapped.texts.get(item)
+    letters = guards.letters.get(item)
+    if letters is None:
+        letters = {text: one for one, text in _plain(known or texts).items()}
+        guards.letters[item] = letters
     shown = _plain(texts)
-    known = {text: one for one, text in _plain(guards.mapped.texts.get(item, {})).items()}
-    of, remedy = "the benchmark", "give the texts of the benchmark's options, or the keys"
-    if not known:
-        of, remedy = "an earlier record of the item", "add items_file to the benchmark"
-        first = {text: one for one, text in shown.items()}
-        known = guards.first_shown.setdefault(item, first)
-    found = {letter: known[text] for letter, text in shown.items() if text in known}
+    found = {letter: letters[text] for letter, text in shown.items() if text in letters}
     others = [letter for letter in shown if letter not in found]
     if len(others) == 1:
         # One text may be written otherwise.
-        found |= dict(zip(others, set(known.values()) - set(found.values()), strict=False))
-    moved = [letter for letter, own in found.items() if letter != own]
-    if not moved and (len(others) <= 1 or has_key or of != "the benchmark"):
+        found |= dict(zip(others, set(letters.values()) - set(found.values()), strict=False))
+    moved = any(letter != own for letter, own in found.items())
+    if not moved and (len(others) <= 1 or has_key or not known):
         return {}
-    if of == "the benchmark" and sorted(found.values()) == sorted(shown):
-        return {letter: found[letter] for letter in shown}
+    if known and sorted(found.values()) == sorted(shown):
+        return found
+    of, remedy = "the benchmark", "give the texts of the benchmark's options, or the keys"
+    if not known:
+        of, remedy = "an earlier record of the item", "add items_file to the benchmark"
     message = f"are not those of {of}, or in another order"
     wrong.append((OPTIONS, None, message, remedy))
     return {}

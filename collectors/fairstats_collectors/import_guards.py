@@ -62,10 +62,11 @@ class Guards:
         The fields of the answers.
     others : dict
         For each other field, whether all of its values are options, and whether one is not the key.
-    first_shown : dict
-        The letter of each option of an item whose texts are not known, in its first record.
+    letters : dict
+        The letter of each option of an item, by its text: in the benchmark, or in the first record
+        of the item if the benchmark has no texts.
     reordered : set
-        The file and row of records that list the options in another order than the benchmark.
+        The places of records that list the options in another order than the benchmark.
     """
 
     mapped: Mapped
@@ -80,8 +81,8 @@ class Guards:
     answers: int = 0
     fields: set[str] = field(default_factory=set)
     others: dict[str, tuple[bool, bool]] = field(default_factory=dict)
-    first_shown: dict[str, dict[str, str]] = field(default_factory=dict)
-    reordered: set[tuple[str, int]] = field(default_factory=set)
+    letters: dict[str, dict[str, str]] = field(default_factory=dict)
+    reordered: set[tuple[str, str, int]] = field(default_factory=set)
 
     def read(self, path: Path, kept: Sequence[Record], limits: Limits) -> Iterator[Problem]:
         """Report fields that all records lack, that are both answer and key, and rows of totals."""
@@ -156,7 +157,7 @@ class Guards:
         if self.right < self.answers or not self.mapped.benchmark.kind.needs_key:
             return
         for record, key in zip(kept, answers["answer_key"], strict=True):
-            if (record.path, record.row) in self.reordered:
+            if self.place(record) in self.reordered:
                 continue  # Letters of other fields are those of another order.
             used = {name for column in answers for name in self.mapped.sources_of(record, column)}
             self.fields |= self._of_answer(record)
@@ -170,6 +171,10 @@ class Guards:
                 )
                 possible, differs = self.others.get(name, (True, False))
                 self.others[name] = possible and option is not None, differs or option != key
+
+    def place(self, record: Record) -> tuple[str, str, int]:
+        """Return where a record of the file that is read is, as rows of several files are alike."""
+        return self.paths[-1], record.path, record.row
 
     def _of_answer(self, record: Record) -> set[str]:
         of = self.mapped.sources_of(record, "answer")

@@ -220,9 +220,10 @@ class Values:
 
     def ending(self, sentence: str) -> Found:
         """Return the decision that a sentence ends with: "Just kidding, yes."."""
+        if ":" in sentence:
+            return set()
         ends = (match for match in self._name.finditer(sentence) if match.end() == len(sentence))
-        is_field = ":" in sentence
-        return {one for match in ends for one in self._meant(match)} if not is_field else set()
+        return {one for match in ends for one in self._meant(match)}
 
     def _meant(self, name: re.Match[str]) -> frozenset[str | None]:
         return self.meant.get(_folded(name[0]), frozenset())

@@ -319,10 +319,10 @@ def _long(
                 f'such as --wide "{{model}}_answer"; the columns are {first_of(names, 12)}'
             )
             raise input_error(source, message, remedy, column="answer")
+        short = [name for name in there if is_short(table[name])]
         # A prediction next to replies was read from them.
-        short = [name for name in there if is_short(table[name]) and plain(name) not in _JUDGED]
-        name = (there if is_short(table[there[0]]) else [*short, *there])[0]
-        found["answer" if is_short(table[name]) else "answer_raw"] = name
+        own = [name for name in short if name == there[0] or plain(name) not in _JUDGED]
+        found |= {"answer": own[0]} if own else {"answer_raw": there[0]}
     if "answer_raw" not in found | {**given}:
         for name in _rest(names, found, groups):
             if _REPLY.fullmatch(plain(name)) and not is_short(table[name]):

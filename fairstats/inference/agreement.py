@@ -140,10 +140,9 @@ def agreement(
         over these items. The upper limit is at least what k = ⌈ln(2 / alpha)⌉ more items would give
         that all raters put in a category but the most frequent one. With three or more categories,
         the lower limit is at most what k more items would give in which one rater differs, such as
-        from the lowest to the highest. It needs no seed for
-        ``percent`` and
-        ``randolph``, and for two categories and equally many ratings of every item, up to some
-        thousands of items with three ratings each.
+        from the lowest to the highest. It needs no seed for ``percent`` and ``randolph``, and for
+        two categories and equally many ratings of every item, up to some thousands of items with
+        three ratings each.
 
     Raises
     ------
@@ -174,10 +173,10 @@ def agreement(
     least 96%, and 80 to 88% without room for such items that are not in the sample. With three
     grades, those of α and κ covered at least 94%, and 56 to 88% without it. If one of 2 or 3 raters
     gives the opposite of three or five grades in 1 or 2% of the items, they covered 92% or more,
-    and 74 to 89% without room (single simulations). In single
-    simulations of 2 to 5 raters, those of percent agreement did so too. Those of AC1 covered 89 to
-    94% if few items have different ratings: 30 items with 89% agreement of two raters, or 150 with
-    99% of five. They are for items that resemble the given ones, rated by the same raters.
+    and 74 to 89% without room (single simulations). In single simulations of 2 to 5 raters, those
+    of percent agreement did so too. Those of AC1 covered 89 to 94% if few items have different
+    ratings: 30 items with 89% agreement of two raters, or 150 with 99% of five. They are for items
+    that resemble the given ones, rated by the same raters.
 
     Items with one rating are excluded from π_k as well; irrCAC in R counts them there. α is that of
     the library krippendorff, and the intraclass correlation that of pingouin. The others equal

@@ -145,11 +145,11 @@ def expected_correct(
     """
     # The others are summed again for each model, so only if they are needed.
     key = ("expected", id(sheet), highest, guess)
-    return panel.once(key, lambda: _rasch(sheet, panel.others(sheet), highest, guess))
+    return panel.once(key, lambda: _rasch(sheet, panel, highest, guess))
 
 
-def _rasch(sheet: Sheet, usual: Popularity, highest: float, guess: float) -> FloatArray:
-    """Return `expected_correct`, from the answers of the other models."""
+def _difficulties(usual: Popularity) -> tuple[FloatArray, IntArray]:
+    """Return distributions of difficulties, and which of them each item and variant has."""
     total = usual.counts.sum(axis=2, dtype=np.float64)
     # Cells with the same counts have the same answer.
     codes = np.rint(usual.right * 100.0) + 1e6 * np.rint(total * 100.0)
@@ -165,8 +165,15 @@ def _rasch(sheet: Sheet, usual: Popularity, highest: float, guess: float) -> Flo
         spread = times @ weights / times.sum()
         mean = float(spread @ _LOGITS)
         deviation = max(float(np.sqrt(spread @ (_LOGITS - mean) ** 2)), 0.25)
-    place, key = place.reshape(total.shape), np.broadcast_to(usual.layout.key[:, None], total.shape)
-    correct = usual.layout.correct(sheet)
+    return weights, place.reshape(total.shape)
+
+
+def _rasch(sheet: Sheet, panel: Panel, highest: float, guess: float) -> FloatArray:
+    """Return `expected_correct`, from the answers of the other models."""
+    of_others = ("difficulties", id(sheet))
+    weights, place = panel.once(of_others, lambda: _difficulties(panel.others(sheet)))
+    key = np.broadcast_to(panel.layout.key[:, None], place.shape)
+    correct = panel.layout.correct(sheet)
 
     def ability(cells: Bools, added: int = 0, of_all: float = 0.0) -> float:
         here = sheet.answered & cells
@@ -175,10 +182,10 @@ def _rasch(sheet: Sheet, usual: Popularity, highest: float, guess: float) -> Flo
         return _ability(weights, times, known, highest, added, of_all)
 
     overall = ability(np.ones_like(correct))
-    found = np.zeros(total.shape)
+    found = np.zeros(place.shape)
     for letter in np.unique(key):
         cells = key == letter
-        own = ability(cells, FEWEST_ITEMS * total.shape[1], overall)
+        own = ability(cells, FEWEST_ITEMS * place.shape[1], overall)
         found[cells] = (weights @ scipy.special.expit(_LOGITS + own))[place[cells]]
     return guess + (1 - guess) * found
 

@@ -135,9 +135,8 @@ def _of_items(
     shares: npt.NDArray[np.float64], item: IntArray, items: int
 ) -> npt.NDArray[np.float64]:
     """Add up the shares of each item's answers."""
-    sums: npt.NDArray[np.float64] = np.zeros(items)
-    np.add.at(sums, item, shares.sum(axis=(1, 2)))
-    return sums
+    found = np.bincount(item, weights=shares.sum(axis=(1, 2)), minlength=items)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _flag(item: dict[str, Any]) -> dict[str, str]:

@@ -158,6 +158,14 @@ def test_letters_of_options_in_another_order_become_the_benchmarks(table, given,
     assert replies == [raw for raw in given.values() if "erum" in raw and "A." not in raw]
 
 
+def test_reordered_records_of_all_files_are_counted(tmp_path):
+    row = {"model": "m", "item_id": "demo-01", "options": SHOWN, "answer_raw": "The answer is A."}
+    for group in ("white", "black"):
+        (tmp_path / f"{group}.jsonl").write_text(json.dumps(row | {"group": group}))
+    with pytest.warns(Note, match="2 records list the options in another order"):
+        import_table([tmp_path / "white.jsonl", tmp_path / "black.jsonl"], benchmark="demo")
+
+
 @pytest.mark.parametrize(
     ("changed", "column", "said"),
     [
