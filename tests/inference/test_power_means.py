@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy
@@ -44,6 +46,15 @@ def test_power_of_a_paired_t_test():
     assert float(power_means(20, 0.5, 1)) == pytest.approx(0.5645, abs=5e-5)
 
 
+@cache
+def _estimated_deviations() -> np.ndarray:
+    """Quantiles of the estimated deviation of n = 2 to 999, times the critical value of t."""
+    n = np.arange(2, 1000)
+    share = (np.arange(5000) + 0.5)[:, None] / 5000
+    critical = scipy.stats.t.isf(0.025, n - 1)
+    return np.sqrt(scipy.stats.chi2.ppf(share, n - 1) / (n - 1)) * critical
+
+
 @pytest.mark.parametrize(
     ("ratio", "needed"), [(0.2, 199), (0.5, 34), (0.6, 24), (0.8, 15), (1, 10), (1.5, 6), (2, 5)]
 )
@@ -51,9 +62,7 @@ def test_large_differences_need_few_items(ratio, needed):
     """The mean of normal tails over the estimated standard deviation is 80% or more."""
     assert samplesize_means(ratio, 1) == samplesize_means(-ratio, 1) == needed
     n = np.arange(2, 1000)
-    root, critical = np.sqrt(n), scipy.stats.t.isf(0.025, n - 1)
-    share = (np.arange(5000) + 0.5)[:, None] / 5000
-    spread = np.sqrt(scipy.stats.chi2.ppf(share, n - 1) / (n - 1)) * critical
+    root, spread = np.sqrt(n), _estimated_deviations()
     tails = scipy.stats.norm.sf(spread - ratio * root) + scipy.stats.norm.sf(spread + ratio * root)
     np.testing.assert_allclose(power_means(n, ratio, 1), tails.mean(axis=0), atol=1e-4)
     assert n[np.argmax(tails.mean(axis=0) >= 0.8)] == needed

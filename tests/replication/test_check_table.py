@@ -276,7 +276,7 @@ def test_a_continuity_correction_of_balanced_counts_is_possible(n):
 
 def software_rows(n: int, decimals: int):
     """Both accuracies as Python prints them, from binary numbers."""
-    for a, b in product(range(1, n + 1, 29), range(1, n + 1, 31)):
+    for a, b in product(range(1, n + 1, 41), range(1, n + 1, 43)):
         yield {"accuracy_a": f"{a / n:.{decimals}f}", "accuracy_b": f"{b / n:.{decimals}f}"}
 
 
@@ -357,11 +357,11 @@ def with_missing(rng: np.random.Generator, n: int, most: int) -> dict[str, str]:
 
 def test_figures_of_answers_with_missing_ones_are_never_impossible():
     rng, n, most = np.random.default_rng(7), 120, 12
-    rows = [row for _ in range(120) if (row := with_missing(rng, n, most))]
+    rows = [row for _ in range(60) if (row := with_missing(rng, n, most))]
     checked = check_table(pd.DataFrame(rows).fillna(""), n=n, max_missing=most).rows
     verdicts = [one.verdict for one in checked]
     assert "impossible" not in verdicts
-    assert verdicts.count("possible_with_missing") > 30
+    assert verdicts.count("possible_with_missing") > 15
 
 
 @pytest.mark.parametrize(
