@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from fairstats._lib.formatting import align, counted, decimal, draw_intervals, listed, scientific
 from fairstats._lib.problems import InputError, input_error, parameter, printable
@@ -132,13 +133,16 @@ def compare_levels(
     -----
     If every item has one score of 0 or 1 at each level, intervals of pairs are Tango's and p-values
     are McNemar's (mid-p). In all other cases the test flips the signs of whole items or clusters
-    (`flip_test`, mid-p), as `fairstats.analyze` does for levels and scores. Intervals are those of
+    (`flip_test`, mid-p), as `fairstats.analyze` does for levels and scores. If two levels have
+    different numbers of rows, an item's difference is not symmetric: a rare error is large in the
+    mean of a few rows. p is then the larger one of this test and of a normal test with the variance
+    of differences whose rows are exchanged between both levels within items. Intervals are those of
     `unit_mean_difference` if the limits are known, or Student's t (see `mean_difference` for items
     that all have one difference). Means have Wilson's interval, the exact bootstrap of
     `bounded_mean_interval` if the limits are known, or Student's t; with clusters, `unit_mean`.
     If all scores are at the ends of the scale, as right and wrong are, limits of means of several
     have room for rare items (`fairstats.inference.verdict.with_room`), unless items have clusters.
-    Those that exclude 0 stay there.
+    Those that exclude 0 stay there, if the test rejects.
 
     A missing score leaves its item out of the pair. If an answer can be missing because it was
     refused, this may flatter a level. Read ``lowest`` and ``highest``, or score such answers.
@@ -226,20 +230,28 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
         found = unit_mean_difference(
             by_unit["a"], sizes, by_unit["b"], sizes, limits=scored.limits, alpha=alpha
         )
+    tested = flip_test(by_unit["difference"])
+    p_value, test = float(tested.p_value), f"sign flip {tested.method}"
+    exchanged = scored.exchange_variance(*pair)
+    if exchanged > 0:
+        # A rare error is large in the mean of a few rows, and small in that of many.
+        p_value = max(p_value, float(scipy.special.chdtrc(1, d.sum() ** 2 / exchanged)))
+        test += ", or rows exchanged within items; the larger p"
     low, high, room = float(found.ci_low), float(found.ci_high), ""
     if scored.has_room and scored.limits is not None:
         span = scored.limits[1] - scored.limits[0]
-        low, high, room = roomy_difference(mean, (low, high), units=len(d), span=span, alpha=alpha)
-    tested = flip_test(by_unit["difference"])
+        low, high, room = roomy_difference(
+            mean, (low, high), units=len(d), span=span, alpha=alpha, rejected=p_value <= alpha
+        )
     return row | {
         "estimate": mean,
         "ci_low": low,
         "ci_high": high,
-        "p_value": float(tested.p_value),
+        "p_value": p_value,
         "n10": None,
         "n01": None,
         "method": found.method + room,
-        "test": f"sign flip {tested.method}",
+        "test": test,
     }
 
 
@@ -412,6 +424,8 @@ class ScoredItems:
         Whether limits have room for rare items, as those of shares of several scores have.
     rows : pandas.DataFrame
         The table, with the levels that are compared.
+    scores : pandas.Series
+        The scores by item, matched columns and level, in long form.
     clusters : pandas.Series or None
         The cluster of each item, if items are not independent.
     """
@@ -425,6 +439,7 @@ class ScoredItems:
     is_binary: bool
     has_room: bool
     rows: pd.DataFrame
+    scores: pd.Series
     clusters: pd.Series | None = None
 
     def items(self) -> pd.DataFrame:
@@ -444,6 +459,23 @@ class ScoredItems:
         if self.clusters is None:
             return table.assign(unit=np.arange(len(table)))
         return table.assign(unit=self.clusters.loc[table.index].to_numpy())
+
+    def exchange_variance(self, a: str, b: str) -> float:
+        """Return the variance of the sum of differences if rows are exchanged within cells.
+
+        It is 0 if both levels have as many rows in each cell.
+        """
+        known = self.scores.dropna()
+        known = known[known.index.get_level_values(-1).isin([a, b])]
+        cell = list(range(known.index.nlevels - 1))
+        n = known.groupby(level=[*cell, len(cell)]).size().unstack(-1).reindex(columns=[a, b])
+        n = n.dropna()
+        if (n[a] == n[b]).all():
+            return 0.0
+        # With ddof = 1, this is the variance over all exchanges.
+        variance = known.groupby(level=cell).var().reindex(n.index) * (1 / n[a] + 1 / n[b])
+        by_item = variance.groupby(level=self.item)
+        return float((by_item.sum() / by_item.size() ** 2).sum())
 
     def bounds(self, a: str, b: str) -> tuple[float, float]:
         """Return the mean difference over all completions of the missing scores."""
@@ -530,7 +562,10 @@ def scored_items(
     # Scores at both ends of the scale, such as right and wrong, or 0 and 100.
     at_ends = limits is not None and bool(values.dropna().isin(limits).all())
     room = at_ends and not binary and clusters is None
-    return ScoredItems(chosen, named, cells, least, most, limits, binary, room, rows, clusters)
+    scored = table.set_index(by)["score"]
+    return ScoredItems(
+        chosen, named, cells, least, most, limits, binary, room, rows, scored, clusters
+    )
 
 
 def _clusters(frame: pd.DataFrame, item: list[str], cluster: str) -> pd.Series:

@@ -22,6 +22,7 @@ from fairstats.counts.patterns import (
     GroupAnswers,
     IntArray,
     common_copies,
+    is_lopsided,
     pooled_attributes,
     pooled_pairs,
     sums_by_unit,
@@ -120,10 +121,15 @@ class Outcomes(Once):
         return np.asarray(self.attribute == POOLED)
 
     @cached_property
+    def lopsided(self) -> npt.NDArray[np.bool_]:
+        """Return whether each pair is the pooled one of `is_lopsided`, which has no test."""
+        return self.pooled & is_lopsided(self.benchmark)
+
+    @cached_property
     def untested(self) -> npt.NDArray[np.bool_]:
-        """Return whether each pair is of the baseline or a control, and so not judged."""
+        """Return whether each pair is of the baseline or a control, or lopsided: not judged."""
         names = [BASELINE, *(attribute.name for attribute in self.benchmark.controls)]
-        return np.isin(self.attribute.astype(str), names)
+        return np.isin(self.attribute.astype(str), names) | self.lopsided
 
     @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:

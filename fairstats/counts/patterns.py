@@ -333,6 +333,23 @@ def pooled_attributes(benchmark: Benchmark) -> set[str]:
     return {attribute.name for attribute, _ in pooled_pairs(benchmark)}
 
 
+def is_lopsided(benchmark: Benchmark) -> bool:
+    """Return whether one group is compared with several others, and these with no other.
+
+    An item's differences then have no symmetric distribution if the groups are alike: one slip of
+    this group changes all of them, and a slip of another group only one.
+    """
+    net: dict[tuple[str, str], int] = {}
+    for attribute, (a, b) in pooled_pairs(benchmark):
+        net[attribute.name, a] = net.get((attribute.name, a), 0) + 1
+        net[attribute.name, b] = net.get((attribute.name, b), 0) - 1
+    return any(
+        sorted(n for (name, _), n in net.items() if name == attribute)
+        != sorted(-n for (name, _), n in net.items() if name == attribute)
+        for attribute in pooled_attributes(benchmark)
+    )
+
+
 def sums_by_unit(unit: IntArray, table: npt.NDArray[Any], units: int) -> npt.NDArray[Any]:
     """Add the rows of a table up by answer set; `unit` is ascending."""
     found = np.zeros((units, *table.shape[1:]), dtype=table.dtype)

@@ -19,7 +19,7 @@ from fairstats.benchmarks.declaration import (
     Benchmark,
     MissingPolicy,
 )
-from fairstats.benchmarks.kinds import DIFFERENCES
+from fairstats.benchmarks.kinds import DIFFERENCES, KINDS
 from fairstats.counts.outcomes import Outcomes, count_grid, outcomes_of, texts_asked
 from fairstats.counts.patterns import (
     INCOMPLETE,
@@ -71,6 +71,8 @@ NO_REPETITIONS = (
 )
 #: A note on pooled figures if answers are missing; other pairs use each group's own answers.
 BOTH_ANSWERS = "over the pairs with both answers"
+#: A note on pooled pairs with a common group.
+COMMON_GROUP = "one group is part of several of these pairs, so there is no test"
 #: A note on differences that were built into the texts.
 SLANTED = "the texts were written to sway the model: not a rate of bias in practice"
 
@@ -225,6 +227,8 @@ def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
     kinds = [outcomes.benchmark.kind for outcomes in counted]
     of_a, of_b = (table["metric"].isin([getattr(k, f"rate_{s}") for k in kinds]) for s in "ab")
     kept = (asked["a"] & (asked["b"] | of_a)) | (asked["b"] & of_b)
+    # Opposite gaps cancel out in a mean of several pairs, so its size says nothing.
+    kept &= ~((table["metric"] == "ad") & (table["attribute"] == POOLED))
     return table[kept].reset_index(drop=True)
 
 
@@ -438,12 +442,13 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     besides: dict[tuple[str, ...], Mapping[str, str]] = {}
     needed = {metric.name: metric.besides for metric in GROUPS_METRICS if metric.besides}
     snapshots = _snapshots(opened)
-    slanted = set()
+    slanted, lopsided = set(), set()
     for pairs in judged.parts:
         outcomes, benchmark = pairs.outcomes, pairs.outcomes.benchmark
         lacking, stated = _without_pairs(outcomes), stated_keys(outcomes.grid)
         sampled = _samples_notes(outcomes)
         slanted |= {benchmark.name} if benchmark.slanted else set()
+        lopsided |= {benchmark.name} if outcomes.lopsided.any() else set()
         for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
             besides[unit] = outcomes.grid.settings[place].besides
             pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
@@ -454,6 +459,8 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
+    tests = [name for kind in KINDS.values() for name in (kind.difference, kind.test)]
+    is_whole = (columns["attribute"] == POOLED) & np.isin(columns["metric"].astype(str), tests)
     of_answers = [metric.name for metric in METRICS.values() if metric.rests_on != "pairs"]
     is_pooled = (columns["attribute"] == POOLED) & (columns["missing"] == "available")
     is_pooled &= np.isin(columns["metric"].astype(str), of_answers)
@@ -463,8 +470,9 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
         columns["snapshot"][row], samples_of, pooled, of_set = facts[unit]
         samples = samples_of.get(columns["attribute"][row], "")
         slant = SLANTED if judged_rows[row] and unit[0] in slanted else ""
+        common = COMMON_GROUP if is_whole[row] and unit[0] in lopsided else ""
         other = besides[unit].get(needed.get(columns["metric"][row], ""), "")
-        for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, other):
+        for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, common, other):
             if note:
                 add_note(columns, row, note)
 

@@ -38,6 +38,7 @@ from fairstats.metrics.metric import Numbers, Pairs, roomy
 Texts = npt.NDArray[np.object_]
 Adjustment = AdjustMethod | Literal["max_t"]
 UNEQUAL_ROWS = "the groups have different numbers of rows, so some variants are missing"
+CANCEL_OUT = "opposite gaps cancel out"
 _MISSED = (
     "equivalence is open: rare large differences, which these items could miss, could take the "
     "difference beyond the margin"
@@ -280,8 +281,16 @@ class Judgements:
 
     @cached_property
     def never_equivalent(self) -> Texts:
-        """Return why each pair is never called equivalent; empty if it can be."""
-        return self._each(lambda part: part.outcomes.once(why_never_equivalent))
+        """Return why each pair is never called equivalent; empty if it can be.
+
+        A mean of several pairs is not: opposite gaps cancel out in it.
+        """
+
+        def why(part: Pairs | Numbers) -> npt.ArrayLike:
+            found = part.outcomes.once(why_never_equivalent)
+            return np.where(part.outcomes.pooled & (found == ""), CANCEL_OUT, found)
+
+        return self._each(why)
 
     @cached_property
     def cautions(self) -> Texts:

@@ -160,6 +160,7 @@ class ShareTests(Once):
             alpha=self.pairs.alpha,
             design_effect=self.effect,
             units=self.pairs.room_units,
+            tested=self.pairs.tested,
         )
 
     def difference(self, alpha: float) -> Estimate:

@@ -146,14 +146,20 @@ def with_room(
 
 
 def roomy_difference(
-    estimate: float, limits: tuple[float, float], *, units: float, span: float, alpha: float
+    estimate: float,
+    limits: tuple[float, float],
+    *,
+    units: float,
+    span: float,
+    alpha: float,
+    rejected: bool = True,
 ) -> tuple[float, float, str]:
     """Return limits of a difference within ±span `with_room`, and `ROOM` if they are wider.
 
-    Limits that exclude 0 stay there, as the test does.
+    Limits that exclude 0 stay there, as the test does, unless it has not `rejected` 0.
     """
     room = with_room(estimate, *limits, units=units, ends=(-span, span), alpha=alpha)
-    low, high = map(float, widened(*limits, *room, tested=0.0))
+    low, high = map(float, widened(*limits, *room, tested=0.0 if rejected else np.nan))
     return low, high, ROOM * ((low, high) != limits)
 
 

@@ -97,6 +97,7 @@ def accuracy_difference(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
     units: npt.ArrayLike = np.inf,
+    tested: npt.ArrayLike = 0.0,
 ) -> Estimate:
     """Compute the signed difference Acc_a − Acc_b over counterfactual pairs.
 
@@ -113,7 +114,9 @@ def accuracy_difference(
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
     units : array_like of float
         The number of independent units, if items have several answers: limits then have room for
-        rare ones, see `fairstats.inference.verdict.with_room`. Limits that exclude 0 stay there.
+        rare ones, see `fairstats.inference.verdict.with_room`.
+    tested : array_like of float
+        Limits that exclude this difference stay there, as the test does; NaN without a test.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def accuracy_difference(
         *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
     found = with_own_answers(counts, shares[0] - shares[1], paired, own)
-    return roomy_contrast(found, shares, np.subtract, units=units, alpha=alpha, tested=0.0)
+    return roomy_contrast(found, shares, np.subtract, units=units, alpha=alpha, tested=tested)
 
 
 def with_own_answers(
@@ -190,7 +193,11 @@ def _of_group(side: str, pairs: Pairs) -> Estimate:
 def _difference(pairs: Pairs) -> Estimate:
     effect = pairs.effects["accuracy_difference"]
     return accuracy_difference(
-        pairs.paired, alpha=pairs.alpha, design_effect=effect, units=pairs.room_units
+        pairs.paired,
+        alpha=pairs.alpha,
+        design_effect=effect,
+        units=pairs.room_units,
+        tested=pairs.tested,
     )
 
 

@@ -20,6 +20,7 @@ def accuracy_ratio(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
     units: npt.ArrayLike = np.inf,
+    tested: npt.ArrayLike = 1.0,
 ) -> Estimate:
     """Compute the ratio of two groups' accuracies, Acc_a / Acc_b, over counterfactual pairs.
 
@@ -31,7 +32,7 @@ def accuracy_ratio(
         1 − confidence level.
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
-    units : array_like of float
+    units, tested : array_like of float
         As in `fairstats.metrics.accuracy.accuracy_difference`, with 1 for 0.
 
     Returns
@@ -52,7 +53,7 @@ def accuracy_ratio(
     paired = risk_ratio(*counts.cells, alpha=alpha, design_effect=design_effect)
     own = partly_paired_ratio(*counts.cells, **counts.own, alpha=alpha, design_effect=design_effect)
     found = with_own_answers(counts, quotient(*shares), paired, own)
-    return roomy_contrast(found, shares, quotient, units=units, alpha=alpha, tested=1.0)
+    return roomy_contrast(found, shares, quotient, units=units, alpha=alpha, tested=tested)
 
 
 def quotient(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -74,7 +75,13 @@ def ratio_bounds(
 def ratio_of(pairs: Pairs, units: FloatArray) -> Estimate:
     """Return the ratio of each pair, with room for rare ones of these `units`."""
     effect = pairs.effects["accuracy_ratio"]
-    return accuracy_ratio(pairs.paired, alpha=pairs.alpha, design_effect=effect, units=units)
+    return accuracy_ratio(
+        pairs.paired,
+        alpha=pairs.alpha,
+        design_effect=effect,
+        units=units,
+        tested=pairs.tested + 1,
+    )
 
 
 def _influence(pair: Patterns) -> FloatArray:

@@ -22,6 +22,7 @@ def cohens_h(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
     units: npt.ArrayLike = np.inf,
+    tested: npt.ArrayLike = 0.0,
 ) -> Estimate:
     """Compute Cohen's effect size for two accuracies: h = 2 arcsin √Acc_a − 2 arcsin √Acc_b.
 
@@ -33,7 +34,7 @@ def cohens_h(
         1 − confidence level.
     design_effect : array_like of float
         See `fairstats.inference.clustered_answers`; 1 if each item is answered once.
-    units : array_like of float
+    units, tested : array_like of float
         As in `fairstats.metrics.accuracy.accuracy_difference`.
 
     Returns
@@ -55,7 +56,7 @@ def cohens_h(
         *counts.cells, **counts.own, alpha=alpha, design_effect=design_effect
     )
     found = replace(interval, estimate=h)
-    return roomy_contrast(found, shares, _h, units=units, alpha=alpha, tested=0.0)
+    return roomy_contrast(found, shares, _h, units=units, alpha=alpha, tested=tested)
 
 
 def _on_arcsine_scale(pair: Patterns, side: str) -> FloatArray:
@@ -93,6 +94,7 @@ COHENS_H = PairMetric(
         alpha=pairs.alpha,
         design_effect=pairs.effects["cohens_h"],
         units=pairs.room_units,
+        tested=pairs.tested,
     ),
     influence=lambda pair: _on_arcsine_scale(pair, "a") - _on_arcsine_scale(pair, "b"),
     bounds=_bounds,

@@ -51,6 +51,9 @@ def flip_tests(
     )
     tests = np.full(len(p_value), f"mcnemar {method}", dtype=object)
     for place, (cells, many) in pairs.outcomes.clusters.items():
+        if pairs.outcomes.lopsided[place]:
+            statistic[place] = p_value[place] = np.nan
+            continue
         if differences is None:
             pooled = bool(pairs.outcomes.pooled[place])
             own = apply_policy(cells, pairs.missing, pooled=pooled)

@@ -10,7 +10,7 @@ import numpy as np
 from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.unit_sums import UnitSums
 from fairstats.inference.unit_means import unit_mean_differences, unit_means
-from fairstats.metrics.metric import LEVELS, SCORES, NumberMetric, Numbers
+from fairstats.metrics.metric import LEVELS, SCORES, NumberMetric, Numbers, roomy
 
 
 def stacked(estimates: list[Estimate], alpha: float) -> Estimate:
@@ -42,7 +42,10 @@ def mean_differences(
 
 def difference_of_means(numbers: Numbers, alpha: float) -> Estimate:
     """Return the difference of each pair, with an interval over the independent units."""
-    return mean_differences(numbers.sums, numbers.outcomes.benchmark.limits, alpha)
+    limits, span = numbers.outcomes.benchmark.limits, numbers.outcomes.benchmark.span
+    found = mean_differences(numbers.sums, limits, alpha)
+    lopsided = numbers.outcomes.lopsided & (numbers.outcomes.benchmark.cluster is None)
+    return roomy(found, np.where(lopsided, numbers.units, np.inf), (-span, span), alpha)
 
 
 def _of_group(side: str) -> Callable[[Numbers], Estimate]:

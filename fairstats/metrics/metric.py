@@ -106,6 +106,11 @@ class Pairs(Once):
         without = self.outcomes.benchmark.cluster is not None
         return np.full_like(self.units, np.inf) if without else self.units
 
+    @property
+    def tested(self) -> FloatArray:
+        """Return the tested difference, 0, that limits with room go on to exclude; NaN without."""
+        return np.where(self.outcomes.lopsided, np.nan, 0.0)
+
     @cached_property
     def _keys(self) -> dict[str, Any]:
         return pair_keys(self.outcomes)
@@ -225,7 +230,7 @@ def roomy_contrast(
     *,
     units: npt.ArrayLike,
     alpha: float,
-    tested: float,
+    tested: npt.ArrayLike,
 ) -> Estimate:
     """Return a contrast of two shares with room for rare units in which only one group has 1."""
     # Without room there are no other ends: those of the estimate itself could differ by rounding.

@@ -17,11 +17,13 @@ def _rows(pairs: Pairs) -> Columns:
     """Test whether one group has more missing answers (McNemar's test on missing flags)."""
     flags = missing_flags(pairs.outcomes.patterns)
     every = np.ones(len(PATTERNS), dtype=bool)
+    several = (pairs.outcomes.copies > 1) | pairs.outcomes.lopsided
     difference = accuracy_difference(
         flags,
         alpha=pairs.alpha,
         design_effect=pairs.effects["missing_difference"],
-        units=np.where(pairs.outcomes.copies > 1, in_clusters(pairs.outcomes, every), np.inf),
+        units=np.where(several, in_clusters(pairs.outcomes, every), np.inf),
+        tested=pairs.tested,
     )
     tested = flip_tests(pairs, flags, "midp", _DIFFERENCES)
     note = "share of missing answers, a minus b; n10: only a missing"

@@ -26,7 +26,7 @@ def _share(numbers: Numbers, sign: str, tested: npt.ArrayLike = np.nan) -> dict[
     ]
     found = stacked(unit_means(tables, limits=limits, alpha=numbers.alpha), numbers.alpha)
     # Small chance moves in several samples hide that rare items could move in all of them.
-    several = numbers.outcomes.copies > 1
+    several = (numbers.outcomes.copies > 1) | numbers.outcomes.lopsided
     room = several & (numbers.outcomes.benchmark.cluster is None)
     units = np.where(room, numbers.units, np.inf)
     found = roomy(found, units, limits, numbers.alpha, tested=tested)
@@ -37,10 +37,13 @@ def _share(numbers: Numbers, sign: str, tested: npt.ArrayLike = np.nan) -> dict[
 def _net(numbers: Numbers) -> Columns:
     """Add the exact sign test; whole units are flipped."""
     tests = [flip_test(s.up - s.down, s.many, method="exact") for s in numbers.sums]
-    p_values = np.array([float(one.p_value) for one in tests])
+    statistic, p_values = (
+        np.where(numbers.outcomes.lopsided, np.nan, [float(getattr(one, name)) for one in tests])
+        for name in ("statistic", "p_value")
+    )
     tested = np.where(p_values <= numbers.alpha, 0.0, np.nan)
     return _share(numbers, "net", tested) | {
-        "statistic": np.array([float(one.statistic) for one in tests]),
+        "statistic": statistic,
         "p_value": p_values,
         "test": np.array(
             [f"sign test, {flipped(numbers.outcomes)} ({one.method})" for one in tests],

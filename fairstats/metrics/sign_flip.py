@@ -17,9 +17,14 @@ def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
     for method in FLIPPING:
         results = [flip_test(s.difference, s.many, method=method) for s in numbers.sums]
         text = f"sign flip {method}, {flipped(numbers.outcomes)}"
+        untested = numbers.outcomes.lopsided
+        statistic, p_value = (
+            np.where(untested, np.nan, [float(getattr(one, name)) for one in results])
+            for name in ("statistic", "p_value")
+        )
         found[method] = {
-            "statistic": np.array([float(one.statistic) for one in results]),
-            "p_value": np.array([float(one.p_value) for one in results]),
+            "statistic": statistic,
+            "p_value": p_value,
             "test": np.array(
                 [text if one.method == method else f"{text} ({one.method})" for one in results],
                 dtype=object,

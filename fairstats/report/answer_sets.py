@@ -98,12 +98,6 @@ class Pair:
         return found if isinstance(found, str) else None
 
     @property
-    def clear_verdict(self) -> str | None:
-        """Return the verdict, but no equivalence of a mean, in which opposite signs cancel."""
-        cancels = self.attribute == POOLED and self.verdict == EQUIVALENT
-        return None if cancels else self.verdict
-
-    @property
     def reason(self) -> str:
         """Why the verdict is open or missing; empty if it follows from the figures."""
         if self.part:

@@ -141,8 +141,6 @@ def _verdict(pair: Pair, *, explained: bool) -> str:
     """Return the verdict with its mark, and the reason why it is open."""
     if pair.verdict is None:
         return "not judged"
-    if pair.clear_verdict is None:
-        return "no verdict: opposite gaps cancel out"
     reason = pair.difference["verdict_reason"]
     shown = reason if explained and isinstance(reason, str) else ""
     return filled("verdict", verdict=pair.verdict, mark=MARKS[pair.verdict], reason=shown)

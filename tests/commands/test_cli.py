@@ -70,7 +70,7 @@ def test_a_hostile_value_does_not_steer_the_terminal(tmp_path):
 def test_json_is_an_array_with_one_object_an_estimate(answers):
     done = run("analyze", answers, "--json")
     rows = json.loads(done.stdout)
-    assert len(rows) == 2 * (4 * 18 + 16 + 3 * 4)
+    assert len(rows) == 2 * (4 * 18 + 15 + 3 * 4)
     assert tuple(rows[0]) == (*ESTIMATE_COLUMNS, "declaration")
     assert "NaN" not in done.stdout
 

@@ -294,3 +294,40 @@ def test_level_without_answers_has_no_figures(second):
     assert pairs["estimate"].isna().all()
     assert pairs["ci_low"].eq(-1).all()
     assert pairs["ci_high"].eq(1).all()
+
+
+def test_rare_errors_in_the_mean_of_few_rows_are_no_difference():
+    rng, wrongly = np.random.default_rng(3), 0
+    for _ in range(40):
+        once, often = (rng.random((60, n)) < 0.97 for n in (1, 10))
+        rows = [
+            pd.DataFrame(
+                {
+                    "prompt": name,
+                    "item_id": np.repeat(np.arange(60), right.shape[1]),
+                    "correct": right.ravel(),
+                }
+            )
+            for name, right in (("once", once), ("often", often))
+        ]
+        (pair,) = compare_levels(pd.concat(rows), "prompt").pairs.to_dict("records")
+        assert (pair["p_value"] <= 0.05) <= (pair["ci_low"] > 0 or pair["ci_high"] < 0)
+        wrongly += pair["ci_low"] > 0 or pair["ci_high"] < 0
+    assert wrongly <= 4
+
+
+def test_exchanged_rows_have_the_variance_of_all_exchanges():
+    once, often = [1, 0, 1], [[1, 1, 0], [1, 1, 1], [0, 1, 0]]
+    rows = [("once", item, value) for item, value in enumerate(once)]
+    rows += [("often", item, value) for item, own in enumerate(often) for value in own]
+    found = compare_levels(pd.DataFrame(rows, columns=["prompt", "item_id", "correct"]), "prompt")
+    variance = 0.0
+    for first, others in zip(once, often, strict=True):
+        pooled = np.array([first, *others])
+        differences = [own - np.delete(pooled, place).mean() for place, own in enumerate(pooled)]
+        variance += np.var(differences)
+    assert found._scored.exchange_variance("once", "often") == pytest.approx(variance)
+    same = pd.DataFrame(rows, columns=["prompt", "item_id", "correct"]).drop_duplicates(
+        ["prompt", "item_id"]
+    )
+    assert compare_levels(same, "prompt")._scored.exchange_variance("once", "often") == 0

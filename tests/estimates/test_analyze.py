@@ -20,7 +20,9 @@ from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.strategies import VOTED
 from fairstats.benchmarks.declaration import MISSING_POLICIES
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.estimates.analyze import SLANTED, analyze
+from fairstats.counts.patterns import is_lopsided
+from fairstats.estimates.analyze import COMMON_GROUP, SLANTED, analyze
+from fairstats.estimates.judgements import CANCEL_OUT
 from fairstats.estimates.specifications import sensitivity_of
 from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.inference.differences import partly_paired_interval
@@ -472,6 +474,61 @@ def test_pooled_attributes_are_clusters_of_an_item(answers_of, row_of):
     assert tests["adjust_method"].tolist() == [pooled_family] * 2
     family = estimates.query("metric == 'mcnemar' and attribute in ('race', 'sex')")
     assert set(family["adjust_method"]) == {"holm over 2 tests of the board demo, 1, plain"}
+
+
+def test_mean_of_opposite_gaps_is_not_called_equivalent_and_has_no_size(answers_of, row_of):
+    first, second = ["AB"] * 80 + ["AA"] * 320, ["BA"] * 80 + ["AA"] * 320
+    race, sex = answers_of(first), answers_of(second, groups=("male", "female"), attribute="sex")
+    found = analyze(pd.concat([race, sex]))
+    judged = found[found["metric"] == "accuracy_difference"].set_index("attribute")
+    assert judged.loc["race", "verdict"] == judged.loc["sex", "verdict"] == "disparity"
+    assert judged.loc["pooled", "estimate"] == 0
+    assert judged.loc["pooled", "verdict"] == "inconclusive"
+    assert CANCEL_OUT in judged.loc["pooled", "verdict_reason"]
+    assert found.loc[found["metric"] == "ad", "attribute"].tolist() == ["race", "sex"]
+
+
+STAR = """[attributes.race]
+label = "Race"
+groups = { a = "A", b = "B", c = "C", d = "D", e = "E", f = "F" }
+pairs = [["a", "b"], ["a", "c"], ["a", "d"], ["a", "e"], ["a", "f"]]"""
+
+
+@pytest.mark.parametrize("kind", ["choice", "level"])
+def test_pooled_pairs_with_a_common_group_have_no_test(benchmark_file, answers_of, kind):
+    """If all groups slip as often, five of six slips are of others, and each is in one pair."""
+    numbers = {"options": 'kind = "level"\noptions = ["1", "2", "3"]', "keys_file": ""}
+    benchmark = load_benchmark(benchmark_file(race=STAR, **numbers if kind == "level" else {}))
+    right, wrong = ("A", "B") if kind == "choice" else ("1", "2")
+    texts = [right * place + wrong + right * (5 - place) for place in (1, 2, 3, 4, 5)] * 2
+    variants = [("race", group) for group in "abcdef"]
+    answers = answers_of([*texts, *[right * 6] * 90], variants=variants, benchmark=benchmark.name)
+    answers = answers if benchmark.kind.needs_key else answers.drop(columns="answer_key")
+    found = analyze(answers, benchmarks=[benchmark])
+    pooled = found[found["attribute"] == "pooled"].set_index("metric")
+    own = pooled.loc[benchmark.kind.difference]
+    assert abs(own["estimate"]) == pytest.approx(0.02)
+    assert own["ci_low"] < 0 < own["ci_high"]
+    assert pd.isna(own["verdict"])
+    assert pooled.loc[benchmark.kind.test, "p_value"].isna().all()
+    assert COMMON_GROUP in own["method_note"]
+    pairs = found[(found["attribute"] == "race") & (found["metric"] == benchmark.kind.test)]
+    assert pairs["p_value"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "lopsided"),
+    [
+        ('[["a", "b"], ["a", "c"]]', True),
+        ('[["a", "b"], ["a", "c"], ["b", "c"]]', False),
+        ('[["a", "b"], ["c", "d"]]', False),
+        ('[["a", "b"], ["b", "c"]]', False),
+        ('[["b", "a"], ["c", "a"], ["d", "a"]]', True),
+    ],
+)
+def test_pairs_are_lopsided_if_only_one_group_is_in_several(benchmark_file, pairs, lopsided):
+    text = STAR.partition("pairs")[0] + f"pairs = {pairs}"
+    assert is_lopsided(load_benchmark(benchmark_file(race=text))) == lopsided
 
 
 def test_single_attribute_is_not_pooled(answers_of):

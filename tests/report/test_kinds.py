@@ -11,24 +11,22 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks.declaration import POOLED, Attribute
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.loading import load_benchmark
-from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import Board, Release
 from fairstats.report.about.data import benchmark_card, show_citation, show_contents, show_sources
 from fairstats.report.answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit.sections import _show_section
 from fairstats.report.audit.sentences import clauses
-from fairstats.report.board.charts import COLOURS, accuracy_head, verdict_colour
+from fairstats.report.board.charts import accuracy_head
 from fairstats.report.board.figures import BoardFigures
 from fairstats.report.board.page import show_leaderboard
 from fairstats.report.board.terms import terms
 from fairstats.report.changes.rows import set_name
 from fairstats.report.findings import findings
 from fairstats.report.model.page import show_head, show_model
-from fairstats.report.page_output import DIM, collected, drawing
-from fairstats.report.pairs_table import EVERY, pairs_table
+from fairstats.report.page_output import collected, drawing
 from fairstats.report.sections.chance import could_be_chance, directions
 from fairstats.report.sections.given import LETTERS
 from fairstats.report.sections.groups import extremes
@@ -217,21 +215,6 @@ def test_crossing_without_pairs_has_no_table_and_is_not_called_compared(release)
     named = f"{attribute.label} \\("
     assert named not in benchmark_card(benchmark, 3)
     assert named in benchmark_card(board.benchmark, 3)
-
-
-def test_the_average_is_never_called_equivalent_as_opposite_gaps_cancel(release):
-    board = board_of(release, "interviews")
-    rows = board.estimates
-    pooled = rows["attribute"].eq(POOLED) & rows["metric"].eq(board.benchmark.kind.difference)
-    for word in (DISPARITY, EQUIVALENT, INCONCLUSIVE):
-        shown = replace(board, estimates=rows.assign(verdict=rows["verdict"].mask(pooled, word)))
-        own = AnswerSet(release, shown, board.models[0])
-        assert own.whole not in own.pairs
-        hidden = word == EQUIVALENT
-        assert verdict_colour(own.whole) == (DIM if hidden else COLOURS.get(word, DIM))
-        with drawing(release.path, "html"):
-            table = pairs_table([own], name="t", columns=EVERY, whole=True).as_raw_html()
-        assert (word in table.rpartition("All pairs, signed")[2]) != hidden
 
 
 def declared_with(of: Board, *attributes: Attribute) -> Board:

@@ -64,7 +64,7 @@ _WIDE, _LONGER = 4.0, 1.5
 
 def verdict_colour(pair: Pair) -> str:
     """Return the colour of a pair's verdict."""
-    return COLOURS.get(pair.clear_verdict or "", DIM)
+    return COLOURS.get(pair.verdict or "", DIM)
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def interval_chart(figures: BoardFigures, measure: Measure, name: str) -> Chart:
             return _each_pair(own, pairs, metric, axis, signed=measure.signed)
         pair, figure = pairs[0], pairs[0].figure(metric)
         said = figure.written(measure.unit)
-        if metric == kind.difference and pair.clear_verdict:
-            said += f", {pair.clear_verdict}"
+        if metric == kind.difference and pair.verdict:
+            said += f", {pair.verdict}"
         marks = interval(axis, *figure.all, label=figure.label, colour=measure.colour(pair))
         return Cell(marks, said, measure.order(figure.estimate))
 

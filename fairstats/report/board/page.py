@@ -13,6 +13,7 @@ from markupsafe import Markup
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word, quoted
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
+from fairstats.estimates.judgements import CANCEL_OUT
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
 from fairstats.report.board.charts import (
@@ -281,8 +282,8 @@ def _key(figures: BoardFigures, release: Release) -> str:
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
     wholes = [own.whole for own in figures.sets if own.whole and own.whole.verdict]
-    if any(whole.clear_verdict is None for whole in wholes):
-        parts.append(f"{SIGNED_MEAN}s are not called equivalent: opposite gaps cancel out.")
+    if any(whole.reason.endswith(CANCEL_OUT) for whole in wholes):
+        parts.append(f"{SIGNED_MEAN}s are not called equivalent: {CANCEL_OUT}.")
     if len(board.ranked) > 1:
         sure = level(release.alpha)
         parts.append(f"Rank: the range that the pairwise tests leave open ({sure} confidence).")
