@@ -33,7 +33,7 @@ HARD = 0.5
 #: No accuracy is taken to be higher for hard items: a set without errors would be expected to have
 #: none anywhere. Halfway from there to 1 is more than honest sets of accuracy 0.99 reach.
 HIGHEST_ACCURACY = 0.985
-# A set is no better than a guess if this lower limit of its accuracy, at 5%, is not above one.
+# A set is no better than a guess if a share of items that it knows is not shown at 5%.
 _ONE_SIDED = 1.645
 #: Difficulties on the logit scale, for the integral over their distribution; steps of EM.
 _LOGITS = np.linspace(-9, 9, 73)
@@ -44,48 +44,69 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     """Test if a set's errors are on the variants that other models also miss.
 
     The value is the probability that other models are more often correct on a variant which the set
-    answers correctly than on one which it misses: a person-fit statistic. It is 0.5 for answers
-    that have nothing to do with the items. Its limit depends on what a model of this accuracy is
-    expected to reach with these other models, see `expected_correct`, if what it does not know is
-    guessed. A model without skill cannot be checked: its errors follow no difficulty.
+    answers correctly than on one with the same key which it misses: a person-fit statistic. It is
+    0.5 for answers that have nothing to do with the items, also if they lean to a letter as the
+    other models do. Its limit depends on what a model of this accuracy is expected to reach with
+    these other models, see `expected_correct`, if what it does not know is guessed. A model without
+    skill cannot be checked: its errors follow no difficulty.
     """
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
         return too_few_models(DIFFICULTY, usual.models)
-    correct = panel.layout.correct(sheet)
+    correct, keys = panel.layout.correct(sheet), panel.layout.key
     scores = np.where(sheet.answered, usual.accuracy, np.nan)
     known = np.isfinite(scores)
-    wrong_items = (known & ~correct).any(axis=1).sum()
-    right_items = (known & correct).any(axis=1).sum()
+    of_right, of_wrong = (keys[(known & own).any(axis=1)] for own in (correct, ~correct))
+    both = np.intersect1d(of_right, of_wrong)
+    compared = known & np.isin(keys, both)[:, None]
+    wrong_items, right_items = ((compared & own).any(axis=1).sum() for own in (~correct, correct))
     if min(wrong_items, right_items) < FEWEST_ITEMS:
         kind = "errors" if wrong_items < right_items else "correct answers"
         return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
-    key = np.broadcast_to(panel.layout.key[:, None], known.shape)
-    given, keys = (
-        np.bincount(letters[known], minlength=panel.layout.options) / known.sum()
-        for letters in (sheet.letters, key)
-    )
-    # Who leans to a letter is right by chance as often as it is the key.
-    guess = max(1 / panel.layout.options, float(given @ keys))
-    of_items = np.ma.array(correct, mask=~known).mean(axis=1).compressed()
-    error = np.std(of_items, ddof=1) / np.sqrt(len(of_items))
-    if np.mean(of_items) - _ONE_SIDED * error <= guess:
+    guesses = _guesses(np.ma.array(correct, mask=~known), keys)
+    if guesses is None:
         why = "it is no better than a guess; are the answers in the order of the items?"
         return not_checked(DIFFICULTY, why)
+    scores[~compared] = np.nan
     expected, without_guesses = (
-        _expected_separation(scores[known], expected_correct(sheet, panel, guess=share)[known])
-        for share in (guess, 0.0)
+        _expected_separation(scores, expected_correct(sheet, panel, guesses=shares), keys)
+        for shares in (guesses, ())
     )
     if without_guesses < 0.5 + INFORMATIVE:
         return not_checked(DIFFICULTY, "other models show too little about the items' difficulty")
     limit = 0.5 + FOLLOWED * (expected - 0.5)
-    value, p = separation(scores, correct, limit=limit, below=True)
+    value, p = separation(scores, correct, limit=limit, below=True, strata=keys)
     note = (
         "Other models are more often correct where this set is correct than where it errs with "
         f"probability {value:.2f}; {expected:.2f} is expected, and 0.50 if unrelated."
     )
     question = "Is each answer that of the model to this item?"
     return Finding(DIFFICULTY, value, limit, p, "look", note, question)
+
+
+def _guesses(correct: np.ma.MaskedArray, keys: IntArray) -> tuple[float, ...] | None:
+    """Return the share of each letter among a set's guesses; None if it knows nothing.
+
+    If a model knows a share k of the items and guesses the others, with a share q of a letter, it
+    is right where this letter is the key with probability k + (1 - k) q, and the q sum to 1.
+    """
+    of_items = correct.mean(axis=1)
+    there = ~np.ma.getmaskarray(of_items)
+    letters, place, items = np.unique(keys[there], return_inverse=True, return_counts=True)
+    shares = of_items.compressed()
+    right = np.bincount(place, shares) / items
+    if len(letters) == 1 or len(shares) <= len(letters):
+        return None
+    knows = (right.sum() - 1) / (len(letters) - 1)
+    variance = ((shares - right[place]) ** 2).sum() / (len(shares) - len(letters))
+    if knows * (len(letters) - 1) <= _ONE_SIDED * np.sqrt(variance * (1 / items).sum()):
+        return None
+    guessed = np.clip((right - knows) / (1 - knows), 0, None)
+    # Few items say little about a letter.
+    guessed = (items * guessed + FEWEST_ITEMS / len(letters)) / (items + FEWEST_ITEMS)
+    found = np.zeros(keys.max() + 1)
+    found[letters] = guessed / guessed.sum()
+    return tuple(found.tolist())
 
 
 def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
@@ -121,12 +142,12 @@ def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:
 
 
 def expected_correct(
-    sheet: Sheet, panel: Panel, *, highest: float = 1.0, guess: float = 0.0
+    sheet: Sheet, panel: Panel, *, highest: float = 1.0, guesses: tuple[float, ...] = ()
 ) -> FloatArray:
     """Return the probability that a model as accurate as `sheet` is correct, by item and variant.
 
-    `guess` is the share of right answers among those that it does not know, which have nothing to
-    do with the difficulty. It is computed once per sheet and setting, for all checks.
+    `guesses` has the share of each letter among the answers that it does not know, which have
+    nothing to do with the difficulty. It is computed once per sheet and setting, for all checks.
 
     Notes
     -----
@@ -144,8 +165,8 @@ def expected_correct(
     Bock & Aitkin (1981), Psychometrika 46:443-459.
     """
     # The others are summed again for each model, so only if they are needed.
-    key = ("expected", id(sheet), highest, guess)
-    return panel.once(key, lambda: _rasch(sheet, panel, highest, guess))
+    key = ("expected", id(sheet), highest, guesses)
+    return panel.once(key, lambda: _rasch(sheet, panel, highest, guesses))
 
 
 def _difficulties(usual: Popularity) -> tuple[FloatArray, IntArray]:
@@ -168,17 +189,19 @@ def _difficulties(usual: Popularity) -> tuple[FloatArray, IntArray]:
     return weights, place.reshape(total.shape)
 
 
-def _rasch(sheet: Sheet, panel: Panel, highest: float, guess: float) -> FloatArray:
+def _rasch(sheet: Sheet, panel: Panel, highest: float, guesses: tuple[float, ...]) -> FloatArray:
     """Return `expected_correct`, from the answers of the other models."""
     of_others = ("difficulties", id(sheet))
     weights, place = panel.once(of_others, lambda: _difficulties(panel.others(sheet)))
     key = np.broadcast_to(panel.layout.key[:, None], place.shape)
     correct = panel.layout.correct(sheet)
+    shares = np.asarray(guesses or np.zeros(key.max() + 1))
+    guess = shares[key]
 
     def ability(cells: Bools, added: int = 0, of_all: float = 0.0) -> float:
         here = sheet.answered & cells
         times = np.bincount(place[here], minlength=len(weights))
-        known = (correct[here].sum() - guess * here.sum()) / (1 - guess)
+        known = ((correct[here] - guess[here]) / (1 - guess[here])).sum()
         return _ability(weights, times, known, highest, added, of_all)
 
     overall = ability(np.ones_like(correct))
@@ -213,10 +236,14 @@ def _share(ability: float, weights: FloatArray, times: IntArray, less: float = 0
     return right / int(times.sum()) - less
 
 
-def _expected_separation(scores: FloatArray, correct: FloatArray) -> float:
-    """Return the expected area under the ROC curve if each cell is correct with its probability."""
-    levels, place = np.unique(scores, return_inverse=True)
-    right = np.bincount(place, weights=correct, minlength=len(levels))
-    wrong = np.bincount(place, weights=1 - correct, minlength=len(levels))
-    below = np.cumsum(wrong) - wrong / 2
-    return float(right @ below / (right.sum() * wrong.sum()))
+def _expected_separation(scores: FloatArray, correct: FloatArray, keys: IntArray) -> float:
+    """Return the expected `separation` by keys if each cell is correct with its probability."""
+    higher = pairs = 0.0
+    for letter in np.unique(keys):
+        here = np.isfinite(scores) & (keys == letter)[:, None]
+        levels, place = np.unique(scores[here], return_inverse=True)
+        right = np.bincount(place, weights=correct[here], minlength=len(levels))
+        wrong = np.bincount(place, weights=1 - correct[here], minlength=len(levels))
+        higher += float(right @ (np.cumsum(wrong) - wrong / 2))
+        pairs += float(right.sum() * wrong.sum())
+    return higher / pairs

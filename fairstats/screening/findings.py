@@ -123,12 +123,14 @@ def separation(
     *,
     limit: float,
     below: bool = False,
+    strata: npt.NDArray[np.integer] | None = None,
 ) -> tuple[float, float]:
     """Return the area under the ROC curve, and its one-sided p-value by a normal approximation.
 
     The area is the probability that a marked cell, of (items, variants), has a higher score than
-    another; ties count 1/2, and NaN is left out. There must be cells of both kinds. The test is for
-    an area above the limit, or `below` it.
+    another one of its stratum; ties count 1/2, and NaN is left out. `strata` has one value per
+    item. There must be cells of both kinds in a stratum. The test is for an area above the limit,
+    or `below` it.
 
     References
     ----------
@@ -142,16 +144,26 @@ def separation(
     >>> round(area, 3), round(p, 3)
     (0.833, 0.079)
     """
-    known = np.isfinite(scores)
-    item = np.broadcast_to(np.arange(len(scores))[:, None], scores.shape)
-    high, low = known & marked, known & ~marked
-    above = _share_below(scores[high], scores[low])
-    under = 1 - _share_below(scores[low], scores[high])
-    area = float(above.mean())
     n = len(scores)
-    a: FloatArray = np.bincount(item[high], above - area, n) / len(above)
-    b: FloatArray = np.bincount(item[low], under - area, n) / len(under)
-    answered = int(known.any(axis=1).sum())
+    known = np.isfinite(scores)
+    item = np.broadcast_to(np.arange(n)[:, None], scores.shape)
+    of = np.broadcast_to((np.zeros(n, int) if strata is None else strata)[:, None], scores.shape)
+    # For each cell, the pairs that it is part of, and those of them with a higher marked score.
+    pairs, higher = np.zeros(scores.shape), np.zeros(scores.shape)
+    for stratum in np.unique(of[known]):
+        high, low = (known & (of == stratum) & own for own in (marked, ~marked))
+        if not (high.any() and low.any()):
+            continue
+        pairs[high], pairs[low] = low.sum(), high.sum()
+        higher[high] = low.sum() * _share_below(scores[high], scores[low])
+        higher[low] = high.sum() * (1 - _share_below(scores[low], scores[high]))
+    high, low = (known & (pairs > 0) & own for own in (marked, ~marked))
+    area = float(higher[high].sum() / pairs[high].sum())
+    a, b = (
+        np.bincount(item[own], higher[own] - area * pairs[own], n) / pairs[own].sum()
+        for own in (high, low)
+    )
+    answered = int((high | low).any(axis=1).sum())
     clusters = (len(np.unique(item[high])), len(np.unique(item[low])), answered)
     sums = ((a * a).sum(), (b * b).sum(), 2 * (a * b).sum())
     variance = sum(k / max(k - 1, 1) * v for k, v in zip(clusters, sums, strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +120,48 @@ def test_invented_answers_just_above_a_guess_are_asked_about(options, accuracy):
     own = Sheet("new", "plain", 0, letters)
     flags = flags_of(own, Panel(items.layout, (own,), (*others, own)))
     assert flags["item_difficulty"] == "look"
+
+
+@pytest.mark.parametrize(("options", "accuracy"), [(2, 0.75), (3, 0.7)])
+def test_invented_answers_that_lean_as_other_models_are_asked_about(options, accuracy):
+    rng, asked = np.random.default_rng(options), 0
+    for _ in range(4):
+        benchmark = simulated_benchmark(800, options, rng=rng)
+        others = rng.choice(list("BC"[: options - 1]), 800)
+        keys = np.where(rng.random(800) < 0.6, "A", others).tolist()
+        keyed = replace(benchmark, answer_keys=dict(zip(benchmark.answer_keys, keys, strict=True)))
+        items, habit = draw_items(keyed, rng=rng), 0.5 * (np.arange(options) == 0)
+        panel = [
+            Sheet(f"p{n}", "plain", 0, draw_letters(items, own, habit=habit, rng=rng))
+            for n, own in enumerate(np.linspace(0.6, 0.9, 6))
+        ]
+        # Wrong anywhere, but four times as often where the key is not A: then it says A.
+        key, frequent = items.layout.key[:, None], (items.layout.key == 0)[:, None]
+        error = (1 - accuracy) / (frequent.mean() + 4 * (1 - frequent.mean()))
+        wrong = rng.random(items.sway.shape) < np.where(frequent, error, 4 * error)
+        other = np.where(frequent, rng.integers(1, options, wrong.shape), 0)
+        own = Sheet("new", "plain", 0, np.where(wrong, other, key).astype(np.int8))
+        flags = flags_of(own, Panel(items.layout, (own,), (*panel, own)))
+        asked += flags["item_difficulty"] == "look"
+    assert asked >= 3
+
+
+@pytest.mark.parametrize("options", [2, 4])
+def test_honest_models_that_lean_unlike_others_are_not_asked_about_difficulty(options):
+    rng, asked = np.random.default_rng(options), 0
+    for _ in range(5):
+        items = draw_items(simulated_benchmark(400, options, rng=rng), rng=rng)
+        first, second = (np.eye(options)[place] for place in (0, 1))
+        own = [draw_letters(items, a, habit=first, rng=rng) for a in (0.3, 0.55, 0.8)]
+        sheets = [Sheet(f"m{n}", "plain", 0, letters) for n, letters in enumerate(own)]
+        others = [
+            Sheet(f"p{n}", "plain", 0, draw_letters(items, a, habit=second, rng=rng))
+            for n, a in enumerate(np.linspace(0.6, 0.9, 6))
+        ]
+        for one in sheets:
+            flags = flags_of(one, Panel(items.layout, (one,), (*others, one)))
+            asked += flags["item_difficulty"] == "look"
+    assert asked == 0
 
 
 @pytest.mark.parametrize("renamed", [False, True])

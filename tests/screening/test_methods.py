@@ -292,6 +292,24 @@ def test_separation_has_the_variance_of_delong_if_items_have_one_cell():
     assert p == pytest.approx(stats.norm.sf((kernel.mean() - 0.5) / np.sqrt(variance)))
 
 
+def test_separation_within_strata_compares_cells_of_one_stratum():
+    scores, marked = RNG.random((60, 2)), RNG.random((60, 2)) < 0.4
+    strata = np.repeat([0, 1, 2], [30, 29, 1])
+    marked[-1] = True  # The last stratum has no other cell.
+    higher = pairs = 0
+    for stratum in range(3):
+        own, is_marked = scores[strata == stratum], marked[strata == stratum]
+        kernel = own[is_marked][:, None] > own[~is_marked]
+        higher, pairs = higher + kernel.sum(), pairs + kernel.size
+    # The scores of a whole stratum can be higher, and nothing changes.
+    area, p = separation(scores + 5 * strata[:, None], marked, limit=0.5, strata=strata)
+    assert area == pytest.approx(higher / pairs)
+    assert separation(scores, marked, limit=0.5, strata=strata) == pytest.approx((area, p))
+    assert separation(scores, marked, limit=0.5, strata=0 * strata) == separation(
+        scores, marked, limit=0.5
+    )
+
+
 def test_separation_allows_for_cells_of_the_same_item():
     """Repeating every cell eight times adds no information."""
     scores, marked = RNG.random((80, 1)), RNG.random((80, 1)) < 0.4
