@@ -54,7 +54,6 @@ _FEWEST_CELLS = 3
 #: If rows usually have as many cells, one with any single cell is no answer.
 _MANY_CELLS = 6
 
-_IS_LETTER = re.compile(r"(?i)\W*(?:(?:the )?(?:option|choice|answer)(?: is)?\W*)?[a-z]\W*")
 # These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
@@ -458,7 +457,7 @@ def _fill_answer(
         known = guards.mapped.texts.get(item, {})
         texts = {one: known[own] for one, own in meant.items()} or texts or known
         if "answer" in row:
-            if meant and not has_key and isinstance(given, str) and _IS_LETTER.fullmatch(given):
+            if meant and not has_key and _is_letter(given, benchmark, texts):
                 message = "could be that of the benchmark's order of options or of the record's"
                 remedy = "give the option's text, or the reply as answer_raw; if letters are the "
                 remedy += f"benchmark's, remove the field {OPTIONS}"
@@ -480,16 +479,19 @@ def _meant(
 ) -> dict[str, str]:
     """Return the benchmark's letter of each option of a record; empty if the order is the same."""
     known = guards.mapped.texts.get(item)
-    letters = guards.letters.get(item)
-    if letters is None:
-        letters = {text: one for one, text in _plain(known or texts).items()}
-        guards.letters[item] = letters
-    shown = _plain(texts)
-    found = {letter: letters[text] for letter, text in shown.items() if text in letters}
+    if (own := guards.options.get(item)) is None:
+        guards.options[item] = own = _plain(known or texts)
+    shown, letters = _plain(texts), {text: letter for letter, text in own.items()}
+    # Texts that are alike without case and marks ("AA", "Aa") have the letter of their place.
+    found = {
+        letter: letter if own.get(letter) == text else letters[text]
+        for letter, text in shown.items()
+        if text in letters
+    }
     others = [letter for letter in shown if letter not in found]
     if len(others) == 1:
         # One text may be written otherwise.
-        found |= dict(zip(others, set(letters.values()) - set(found.values()), strict=False))
+        found |= dict(zip(others, own.keys() - set(found.values()), strict=False))
     moved = any(letter != own for letter, own in found.items())
     if not moved and (len(others) <= 1 or has_key or not known):
         return {}
@@ -501,6 +503,13 @@ def _meant(
     message = f"are not those of {of}, or in another order"
     wrong.append((OPTIONS, None, message, remedy))
     return {}
+
+
+def _is_letter(given: Any, benchmark: Benchmark, texts: Mapping[str, str]) -> bool:
+    """Return whether an answer has an option's letter without an option's text."""
+    if not isinstance(given, str) or any(text in folded(given) for text in _plain(texts).values()):
+        return False
+    return read_reply(given, benchmark, dict.fromkeys(texts, "")).letter is not None
 
 
 def _plain(texts: Mapping[str, str]) -> dict[str, str]:

@@ -34,6 +34,13 @@ _TOTAL = re.compile("(?:(?:grand |sub)?total|sum|mean|average)s?:?", re.IGNORECA
 _FEWEST = 20
 # The columns whose translations change what an answer is.
 _TOLD = ("answer", "answer_raw", "status", "answer_key", "item_id")
+# The columns that can change a verdict although no answer changes.
+_SETTINGS = (
+    *("benchmark_version", "cluster", "sample"),
+    *("snapshot", "temperature", "seed", "prompt_sha256"),
+)
+# The columns whose values are named otherwise, see `Guards.check`.
+_NAMES = ("group", "model", "strategy")
 _LONGEST = 200
 _MOST_TOLD = 30
 
@@ -62,9 +69,11 @@ class Guards:
         The fields of the answers.
     others : dict
         For each other field, whether all of its values are options, and whether one is not the key.
-    letters : dict
-        The letter of each option of an item, by its text: in the benchmark, or in the first record
-        of the item if the benchmark has no texts.
+    options : dict
+        The text of each option of an item, by letter: in the benchmark, or in the first record of
+        the item if the benchmark has no texts.
+    unread : set of str
+        The fields with the name of a setting, if it is read from another field or given.
     reordered : set
         The places of records that list the options in another order than the benchmark.
     """
@@ -81,7 +90,8 @@ class Guards:
     answers: int = 0
     fields: set[str] = field(default_factory=set)
     others: dict[str, tuple[bool, bool]] = field(default_factory=dict)
-    letters: dict[str, dict[str, str]] = field(default_factory=dict)
+    options: dict[str, dict[str, str]] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
     reordered: set[tuple[str, str, int]] = field(default_factory=set)
 
     def read(self, path: Path, kept: Sequence[Record], limits: Limits) -> Iterator[Problem]:
@@ -100,6 +110,10 @@ class Guards:
             of_key = mapped.fields_of(record, "answer_key")
             for column, names in both.items():
                 names |= mapped.sources_of(record, column) & of_key
+            for column in _SETTINGS:
+                own = mapped.benchmark.cluster if column == "cluster" else column
+                if own in record.fields and own not in mapped.sources_of(record, column):
+                    self.unread.add(own)
             if (answer := mapped.translated(mapped.value(record.fields, "answer"))) is not None:
                 self.given_as[answer[1]].add(answer[0])
             for column in ("model", "item_id"):
@@ -119,9 +133,8 @@ class Guards:
     def _translations(self, record: Record) -> Iterator[tuple[str, str, str]]:
         """Yield the values of a record that are translated: column, text and meaning."""
         mapped = self.mapped
-        for column in _TOLD:
-            told = mapped.values.get(column)
-            if not told or column in mapped.constants:
+        for column, told in mapped.values.items():
+            if column in mapped.constants or column in _NAMES:
                 continue
             # A cell without an answer may be the text of a status.
             names = {"status", "answer"} if column == "status" else {column}
@@ -217,6 +230,9 @@ class Guards:
                 Note,
                 stacklevel=2,
             )
+        if self.unread:
+            message = f"not read, as the mapping says otherwise: {listed(sorted(self.unread))}"
+            warnings.warn(message, Note, stacklevel=2)
         origins = [
             f"{name} ({counted(rows, 'row')})" for name, rows in self.origins.items() if name
         ]

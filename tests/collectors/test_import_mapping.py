@@ -474,6 +474,34 @@ group = "black"
         assert [str(note.message) for note in notes] == [*only, *told[name]]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"values": {"snapshot": {"s2": "s1"}, "temperature": {"1": "0"}}},
+            "translated: snapshot 's2' → s1 (1 row), temperature '1' → 0 (1 row)",
+        ),
+        (
+            {"constants": {"model": "m", "snapshot": "s1", "temperature": "0"}},
+            "not read, as the mapping says otherwise: snapshot and temperature",
+        ),
+        (
+            {"columns": {"snapshot": "item_id", "temperature": "zero"}},
+            "not read, as the mapping says otherwise: snapshot and temperature",
+        ),
+    ],
+)
+def test_a_note_names_settings_that_are_not_those_of_the_file(tmp_path, given, said):
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "item_id,group,answer,snapshot,temperature,zero\n"
+        "demo-01,white,A,s1,0,0\ndemo-01,black,B,s2,1,0\n"
+    )
+    with pytest.warns(Note) as notes:
+        import_table(table, **{"benchmark": "demo", "constants": {"model": "m"}} | given)
+    assert said in [str(note.message) for note in notes]
+
+
 def test_it_is_told_which_columns_are_those_of_a_group(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("item_id,white_0,white_1,Answer Black\ndemo-01,A,A,B\ndemo-02,B,B,C\n")

@@ -172,6 +172,8 @@ def test_reordered_records_of_all_files_are_counted(tmp_path):
         ({"answer": "A"}, "answer", "could be that of the benchmark"),
         ({"answer": "A", "answer_key": "C"}, "answer_key", "another option"),
         ({"answer": "(A)"}, "answer", "could be that of the benchmark"),
+        ({"answer": "Final answer: A"}, "answer", "could be that of the benchmark"),
+        ({"answer": "\\boxed{A}"}, "answer", "could be that of the benchmark"),
         ({"answer_raw": "A", "options": [*SHOWN[:2], "None", "All"]}, "options", "another order"),
         ({"answer_raw": "A", "options": [*SHOWN[:3], SHOWN[0]]}, "options", "another order"),
     ],
@@ -185,9 +187,16 @@ def test_letters_of_options_in_an_unclear_order_are_refused(table, changed, colu
 
 @pytest.mark.parametrize(
     "texts",
-    [["<5 mm", ">5 mm", "5 mm"], ["S. aureus", "K. aureus", "M. aureus"], ["+2", "-2", "2"]],
+    [
+        ["<5 mm", ">5 mm", "5 mm"],
+        ["S. aureus", "K. aureus", "M. aureus"],
+        ["+2", "-2", "2"],
+        ["AA", "Aa", "aa"],
+        [".5 mg", "5 mg", "50 mg"],
+        ["2 weeks", "4 weeks", "2 weeks"],
+    ],
 )
-def test_options_that_differ_by_a_sign_keep_their_order(table, benchmark_file, texts):
+def test_options_that_differ_little_keep_their_order(table, benchmark_file, texts):
     rows = [
         {"model": "m", "item_id": "i1", "group": group, "answer_raw": "A", "options": texts}
         for group in ("white", "black")
