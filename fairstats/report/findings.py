@@ -366,7 +366,7 @@ class Findings:
         case = "one" if known.min() == known.max() else "run"
         if self._by_first:
             case = self._way
-        elif len(values) == 1:
+        elif len(known) == 1:
             case = "only"
         unit = (board.benchmark, board.version, board.strategy)
         where = set_label(*unit, prompted=self.prompted)
@@ -374,6 +374,7 @@ class Findings:
             "sizes",
             case,
             Where=capital(where),
+            known="known " * (len(known) < len(values)),
             only=self.kind.signed(known.iloc[0]),
             range=signed_range(self.kind, known.min(), known.max()),
             order=pair_note(board.benchmark),
@@ -407,6 +408,7 @@ class Findings:
     def _limits(self, before: str, model: str = "") -> str:
         """Return the range of the intervals of all differences, or of a model's."""
         own = self.gaps[self.gaps["model"] == model] if model else self.gaps
+        own = own[own["estimate"].notna() | (own["missing"] == "bounds")]
         limits = signed_range(self.kind, own["ci_low"].min(), own["ci_high"].max())
         which = f"{level(self.alpha)} interval"
         if (own["missing"] == "bounds").any():

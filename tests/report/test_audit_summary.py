@@ -126,6 +126,17 @@ def test_the_group_that_is_ahead_is_named_only_if_it_always_is(release, estimate
     assert "95% intervals from " in numbers
 
 
+def test_limits_of_a_pair_without_an_estimate_are_not_those_of_known_differences(release):
+    own = changed(answer_sets(release, "Model-1")[0], "verdict", [None, U, U])
+    estimates = [math.nan, 0.1, 0.02]
+    limits = {"ci_low": [-1.0, 0.05, -0.01], "ci_high": [1.0, 0.15, 0.05]}
+    for name, values in ({"estimate": estimates} | limits).items():
+        own = changed(own, name, values)
+    numbers = finding_in_numbers(own)
+    assert "known accuracy differences run from +2.0 to +10.0 percentage points" in numbers
+    assert "95% intervals from −1.0 to +15.0" in numbers
+
+
 def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
     unclear = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, U])
     numbers = finding_in_numbers(changed(unclear, "estimate", [0.1, 0.1, 0.1]))
