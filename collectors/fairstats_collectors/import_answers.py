@@ -35,7 +35,13 @@ from fairstats.benchmarks.refusals import (
     is_refusal,
     may_group_thousands,
 )
-from fairstats_collectors.import_guards import Guards, from_field, named_column
+from fairstats_collectors.import_guards import (
+    Guards,
+    Wrong,
+    from_field,
+    named_column,
+    plain_options,
+)
 from fairstats_collectors.import_mapping import Given, Mapped, mapping, undeclared
 from fairstats_collectors.mapping_files import (
     ABSENT,
@@ -58,7 +64,6 @@ _MANY_CELLS = 6
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
 _SCALARS = (str, int, float, bool)
-_Wrong = list[tuple[str, str | None, str, str]]
 
 
 def import_table(
@@ -120,7 +125,7 @@ def _fields(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     rows = []
     problems: list[Problem] = []
     for record in kept:
-        wrong: _Wrong = []
+        wrong: Wrong = []
         filled = {column: _value(record, column, mapped, wrong) for column in ANSWERS.columns}
         named = [one for one in wrong if one[0] in mapped.columns or one[0] in record.columns]
         problems += _problems(path, record, named)
@@ -264,7 +269,7 @@ def _file_answers(
     return checked
 
 
-def _problems(path: Path, record: Record, wrong: _Wrong) -> Iterator[Problem]:
+def _problems(path: Path, record: Record, wrong: Wrong) -> Iterator[Problem]:
     for column, value, message, remedy in wrong:
         where = named_column(record, column)
         place: dict[str, Any] = {"row": record.row, "column": where, "value": value}
@@ -288,9 +293,9 @@ def _place(record: Record) -> str:
     return f"in {record.path}" if record.path else f"in row {record.row}"
 
 
-def _row(record: Record, guards: Guards) -> tuple[dict[str, Any], _Wrong]:
+def _row(record: Record, guards: Guards) -> tuple[dict[str, Any], Wrong]:
     """Return the row of a record, and its problems: (column, value, message, remedy)."""
-    wrong: _Wrong = []
+    wrong: Wrong = []
     mapped = guards.mapped
     benchmark = mapped.benchmark
     row: dict[str, Any] = {"benchmark": benchmark.name}
@@ -374,7 +379,7 @@ def _untold(
             yield column, None, "is missing from the record", remedy
 
 
-def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
+def _value(record: Record, column: str, mapped: Mapped, wrong: Wrong) -> Any:
     if column in mapped.constants:
         return mapped.constants[column]
     value, path = mapped.value(record.fields, column), mapped.columns.get(column, "")
@@ -432,7 +437,7 @@ def _is_named(column: str, text: str, benchmark: Benchmark) -> bool:
 
 
 def _fill_answer(
-    row: dict[str, Any], options: Any, guards: Guards, wrong: _Wrong, *, has_key: bool
+    row: dict[str, Any], options: Any, guards: Guards, wrong: Wrong, *, has_key: bool
 ) -> Mapping[str, str]:
     """Fill in the answer and its status, read from the reply if the file has no answer.
 
@@ -453,7 +458,7 @@ def _fill_answer(
             wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         item, given = str(row.get("item_id")), row.get("answer")
         if lettered and texts is not None:
-            meant = _meant(item, texts, guards, wrong, has_key=has_key)
+            meant = guards.own_letters(item, texts, wrong, has_key=has_key)
         known = guards.mapped.texts.get(item, {})
         texts = {one: known[own] for one, own in meant.items()} or texts or known
         if "answer" in row:
@@ -474,52 +479,13 @@ def _fill_answer(
     return meant
 
 
-def _meant(
-    item: str, texts: Mapping[str, str], guards: Guards, wrong: _Wrong, *, has_key: bool
-) -> dict[str, str]:
-    """Return the benchmark's letter of each option of a record; empty if the order is the same."""
-    known = guards.mapped.texts.get(item)
-    if (own := guards.options.get(item)) is None:
-        guards.options[item] = own = _plain(known or texts)
-    shown, letters = _plain(texts), {text: letter for letter, text in own.items()}
-    # Texts that are alike without case and marks ("AA", "Aa") have the letter of their place.
-    found = {
-        letter: letter if own.get(letter) == text else letters[text]
-        for letter, text in shown.items()
-        if text in letters
-    }
-    others = [letter for letter in shown if letter not in found]
-    if len(others) == 1:
-        # One text may be written otherwise.
-        found |= dict(zip(others, own.keys() - set(found.values()), strict=False))
-    moved = any(letter != own for letter, own in found.items())
-    if not moved and (len(others) <= 1 or has_key or not known):
-        return {}
-    if known and sorted(found.values()) == sorted(shown):
-        return found
-    of, remedy = "the benchmark", "give the texts of the benchmark's options, or the keys"
-    if not known:
-        of, remedy = "an earlier record of the item", "add items_file to the benchmark"
-    message = f"are not those of {of}, or in another order"
-    wrong.append((OPTIONS, None, message, remedy))
-    return {}
-
-
 def _is_letter(given: Any, benchmark: Benchmark, texts: Mapping[str, str]) -> bool:
     """Return whether an answer has an option's letter without an option's text."""
-    if not isinstance(given, str) or any(text in folded(given) for text in _plain(texts).values()):
+    if not isinstance(given, str) or any(
+        text in folded(given) for text in plain_options(texts).values()
+    ):
         return False
     return read_reply(given, benchmark, dict.fromkeys(texts, "")).letter is not None
-
-
-def _plain(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return texts for comparison, without marks that all have: "A. Aspirin", "- Aspirin"."""
-    plain = {letter: folded(text).strip(" .,:;") for letter, text in texts.items()}
-    for mark in (r"\W{0,2}{letter}[.):]+ ", r"[-•*] "):
-        own = {one: re.compile(mark.replace("{letter}", one.lower())) for one in plain}
-        if all(own[one].match(text) for one, text in plain.items()):
-            plain = {one: own[one].sub("", text, count=1) for one, text in plain.items()}
-    return plain
 
 
 def _read_answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,11 +15,12 @@ import pandas as pd
 from fairstats._lib.formatting import counted, listed
 from fairstats._lib.problems import Note, Problem, first_of, keyword
 from fairstats._lib.records import Record
-from fairstats.benchmarks.declaration import is_number
+from fairstats.benchmarks.declaration import folded, is_number
 from fairstats.benchmarks.refusals import odd_numbers
 from fairstats_collectors.import_mapping import Mapped
 from fairstats_collectors.mapping_files import (
     ABSENT,
+    OPTIONS,
     Limits,
     field_names,
     found,
@@ -43,6 +44,10 @@ _SETTINGS = (
 _NAMES = ("group", "model", "strategy")
 _LONGEST = 200
 _MOST_TOLD = 30
+
+
+#: Problems of a record: (column, value, message, remedy).
+Wrong = list[tuple[str, str | None, str, str]]
 
 
 @dataclass
@@ -185,6 +190,36 @@ class Guards:
                 possible, differs = self.others.get(name, (True, False))
                 self.others[name] = possible and option is not None, differs or option != key
 
+    def own_letters(
+        self, item: str, texts: Mapping[str, str], wrong: Wrong, *, has_key: bool
+    ) -> dict[str, str]:
+        """Return the benchmark's letter of each option of a record; empty if the order is the same."""
+        known = self.mapped.texts.get(item)
+        if (own := self.options.get(item)) is None:
+            self.options[item] = own = plain_options(known or texts)
+        shown, letters = plain_options(texts), {text: letter for letter, text in own.items()}
+        # Texts that are alike without case and marks ("AA", "Aa") have the letter of their place.
+        found = {
+            letter: letter if own.get(letter) == text else letters[text]
+            for letter, text in shown.items()
+            if text in letters
+        }
+        others = [letter for letter in shown if letter not in found]
+        if len(others) == 1:
+            # One text may be written otherwise.
+            found |= dict(zip(others, own.keys() - set(found.values()), strict=False))
+        moved = any(letter != own for letter, own in found.items())
+        if not moved and (len(others) <= 1 or has_key or not known):
+            return {}
+        if known and sorted(found.values()) == sorted(shown):
+            return found
+        of, remedy = "the benchmark", "give the texts of the benchmark's options, or the keys"
+        if not known:
+            of, remedy = "an earlier record of the item", "add items_file to the benchmark"
+        message = f"are not those of {of}, or in another order"
+        wrong.append((OPTIONS, None, message, remedy))
+        return {}
+
     def place(self, record: Record) -> tuple[str, str, int]:
         """Return where a record of the file that is read is, as rows of several files are alike."""
         return self.paths[-1], record.path, record.row
@@ -305,3 +340,13 @@ def from_field(column: str) -> str:
 def named_column(record: Record, column: str | None) -> str | None:
     """Return the file's name of a column."""
     return None if column is None else record.columns.get(column, column)
+
+
+def plain_options(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return texts for comparison, without marks that all have: "A. Aspirin", "- Aspirin"."""
+    plain = {letter: folded(text).strip(" .,:;") for letter, text in texts.items()}
+    for mark in (r"\W{0,2}{letter}[.):]+ ", r"[-•*] "):
+        own = {one: re.compile(mark.replace("{letter}", one.lower())) for one in plain}
+        if all(own[one].match(text) for one, text in plain.items()):
+            plain = {one: own[one].sub("", text, count=1) for one, text in plain.items()}
+    return plain
