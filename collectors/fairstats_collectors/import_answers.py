@@ -481,11 +481,12 @@ def _fill_answer(
 
 def _is_letter(given: Any, benchmark: Benchmark, texts: Mapping[str, str]) -> bool:
     """Return whether an answer has an option's letter without an option's text."""
-    if not isinstance(given, str) or any(
-        text in folded(given) for text in plain_options(texts).values()
-    ):
+    if not isinstance(given, str):
         return False
-    return read_reply(given, benchmark, dict.fromkeys(texts, "")).letter is not None
+    named = (text in folded(given) for text in plain_options(texts).values() if text)
+    return (
+        not any(named) and read_reply(given, benchmark, dict.fromkeys(texts, "")).letter is not None
+    )
 
 
 def _read_answer(

@@ -193,7 +193,7 @@ class Guards:
     def own_letters(
         self, item: str, texts: Mapping[str, str], wrong: Wrong, *, has_key: bool
     ) -> dict[str, str]:
-        """Return the benchmark's letter of each option of a record; empty if the order is the same."""
+        """Return the benchmark's letter of each option of a record; empty in the same order."""
         known = self.mapped.texts.get(item)
         if (own := self.options.get(item)) is None:
             self.options[item] = own = plain_options(known or texts)
@@ -208,7 +208,7 @@ class Guards:
         if len(others) == 1:
             # One text may be written otherwise.
             found |= dict(zip(others, own.keys() - set(found.values()), strict=False))
-        moved = any(letter != own for letter, own in found.items())
+        moved = any(letter != one for letter, one in found.items())
         if not moved and (len(others) <= 1 or has_key or not known):
             return {}
         if known and sorted(found.values()) == sorted(shown):

@@ -172,6 +172,11 @@ def test_reordered_records_of_all_files_are_counted(tmp_path):
         ({"answer": "A"}, "answer", "could be that of the benchmark"),
         ({"answer": "A", "answer_key": "C"}, "answer_key", "another option"),
         ({"answer": "(A)"}, "answer", "could be that of the benchmark"),
+        (
+            {"answer": "A", "options": [SHOWN[0], "", *SHOWN[2:]]},
+            "answer",
+            "could be that of the benchmark",
+        ),
         ({"answer": "Final answer: A"}, "answer", "could be that of the benchmark"),
         ({"answer": "\\boxed{A}"}, "answer", "could be that of the benchmark"),
         ({"answer_raw": "A", "options": [*SHOWN[:2], "None", "All"]}, "options", "another order"),
