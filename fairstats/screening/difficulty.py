@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import scipy
 
@@ -48,7 +51,8 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     0.5 for answers that have nothing to do with the items, also if they lean to a letter as the
     other models do. Its limit depends on what a model of this accuracy is expected to reach with
     these other models, see `expected_correct`, if what it does not know is guessed. A model without
-    skill cannot be checked: its errors follow no difficulty.
+    skill cannot be checked: its errors follow no difficulty. A set that hardly ever gives one key,
+    and knows the others, is asked about too.
     """
     usual = panel.others(sheet)
     if usual.models < FEWEST_MODELS:
@@ -56,26 +60,28 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     correct, keys = panel.layout.correct(sheet), panel.layout.key
     scores = np.where(sheet.answered, usual.accuracy, np.nan)
     known = np.isfinite(scores)
-    of_right, of_wrong = (keys[(known & own).any(axis=1)] for own in (correct, ~correct))
-    both = np.intersect1d(of_right, of_wrong)
-    compared = known & np.isin(keys, both)[:, None]
-    wrong_items, right_items = ((compared & own).any(axis=1).sum() for own in (~correct, correct))
-    if min(wrong_items, right_items) < FEWEST_ITEMS:
-        kind = "errors" if wrong_items < right_items else "correct answers"
-        return not_checked(DIFFICULTY, f"fewer than {FEWEST_ITEMS} items have {kind}")
-    guesses = _guesses(np.ma.array(correct, mask=~known), keys)
-    if guesses is None:
+    if scarce := _scarce(known, correct):
+        return not_checked(DIFFICULTY, scarce)
+    skill = _skill(np.ma.array(correct, mask=~known), keys)
+    if skill is None:
         why = "it is no better than a guess; are the answers in the order of the items?"
         return not_checked(DIFFICULTY, why)
-    scores[~compared] = np.nan
+    missed = _missed_key(skill, panel.layout.benchmark.options)
+    of_right, of_wrong = (keys[(known & own).any(axis=1)] for own in (correct, ~correct))
+    scores[~np.isin(keys, np.intersect1d(of_right, of_wrong))] = np.nan
+    if scarce := _scarce(np.isfinite(scores), correct):
+        return missed or not_checked(DIFFICULTY, f"of keys with both, {scarce}")
     expected, without_guesses = (
         _expected_separation(scores, expected_correct(sheet, panel, guesses=shares), keys)
-        for shares in (guesses, ())
+        for shares in (skill.guesses, ())
     )
     if without_guesses < 0.5 + INFORMATIVE:
-        return not_checked(DIFFICULTY, "other models show too little about the items' difficulty")
+        why = "other models show too little about the items' difficulty"
+        return missed or not_checked(DIFFICULTY, why)
     limit = 0.5 + FOLLOWED * (expected - 0.5)
     value, p = separation(scores, correct, limit=limit, below=True, strata=keys)
+    if missed and missed.p_value < p:
+        return missed
     note = (
         "Other models are more often correct where this set is correct than where it errs with "
         f"probability {value:.2f}; {expected:.2f} is expected, and 0.50 if unrelated."
@@ -84,12 +90,23 @@ def check_difficulty(sheet: Sheet, panel: Panel) -> Finding:
     return Finding(DIFFICULTY, value, limit, p, "look", note, question)
 
 
-def _guesses(correct: np.ma.MaskedArray, keys: IntArray) -> tuple[float, ...] | None:
-    """Return the share of each letter among a set's guesses; None if it knows nothing.
+@dataclass(frozen=True)
+class _Skill:
+    """What a set knows, and how it guesses; arrays have one element per letter that is a key.
 
     If a model knows a share k of the items and guesses the others, with a share q of a letter, it
     is right where this letter is the key with probability k + (1 - k) q, and the q sum to 1.
     """
+
+    letters: IntArray
+    items: IntArray
+    right: FloatArray
+    knows: float
+    guesses: tuple[float, ...]
+
+
+def _skill(correct: np.ma.MaskedArray, keys: IntArray) -> _Skill | None:
+    """Return the skill of a set; None if it knows nothing."""
     of_items = correct.mean(axis=1)
     there = ~np.ma.getmaskarray(of_items)
     letters, place, items = np.unique(keys[there], return_inverse=True, return_counts=True)
@@ -104,9 +121,40 @@ def _guesses(correct: np.ma.MaskedArray, keys: IntArray) -> tuple[float, ...] | 
     guessed = np.clip((right - knows) / (1 - knows), 0, None)
     # Few items say little about a letter.
     guessed = (items * guessed + FEWEST_ITEMS / len(letters)) / (items + FEWEST_ITEMS)
-    found = np.zeros(keys.max() + 1)
-    found[letters] = guessed / guessed.sum()
-    return tuple(found.tolist())
+    guesses = np.zeros(keys.max() + 1)
+    guesses[letters] = guessed / guessed.sum()
+    return _Skill(letters, items, right, float(knows), tuple(guesses.tolist()))
+
+
+def _missed_key(skill: _Skill, options: Sequence[str]) -> Finding | None:
+    """Return the finding that one key is hardly ever right, though the set knows the others.
+
+    A model that leans away from a letter still knows some of the items with this key. The limit is
+    `FOLLOWED` of the share that it knows.
+    """
+    limit = FOLLOWED * skill.knows
+    p = scipy.stats.binom.cdf(np.ceil(skill.items * skill.right), skill.items, limit)
+    least = int(np.argmin(p))
+    value, letter = float(skill.right[least]), options[int(skill.letters[least])]
+    if value >= limit:
+        return None
+    note = (
+        f"Where the key is {letter}, {percent(value)} of answers are correct, and "
+        f"{percent(float(np.delete(skill.right, least).mean()))} on average where it is another."
+    )
+    question = f"Were all options shown, and can the parser read {letter}?"
+    # The lowest of several, next to the other test of this check.
+    p_value = min(2 * len(p) * float(p[least]), 1.0)
+    return Finding(DIFFICULTY, value, limit, p_value, "look", note, question)
+
+
+def _scarce(known: Bools, correct: Bools) -> str:
+    """Return of which items there are too few; empty if of none."""
+    wrong_items, right_items = ((known & own).any(axis=1).sum() for own in (~correct, correct))
+    if min(wrong_items, right_items) >= FEWEST_ITEMS:
+        return ""
+    kind = "errors" if wrong_items < right_items else "correct answers"
+    return f"fewer than {FEWEST_ITEMS} items have {kind}"
 
 
 def check_hard_items(sheet: Sheet, panel: Panel) -> Finding:

@@ -146,6 +146,39 @@ def test_invented_answers_that_lean_as_other_models_are_asked_about(options, acc
     assert asked >= 3
 
 
+@pytest.mark.parametrize("right", [0, 0.05])
+def test_set_that_misses_one_key_and_knows_all_others_is_asked_about(right):
+    rng = np.random.default_rng(1)
+    items = draw_items(simulated_benchmark(400, 4, rng=rng), rng=rng)
+    panel = [
+        Sheet(f"p{n}", "plain", 0, draw_letters(items, accuracy, rng=rng))
+        for n, accuracy in enumerate(np.linspace(0.6, 0.9, 6))
+    ]
+    key = items.layout.key[:, None]
+    missed = (key == 3) & (rng.random((400, 1)) >= right)
+    letters = np.where(missed, rng.integers(0, 3, items.sway.shape), key).astype(np.int8)
+    own = Sheet("new", "plain", 0, letters)
+    flags = flags_of(own, Panel(items.layout, (own,), (*panel, own)))
+    assert flags["item_difficulty"] == "look"
+
+
+@pytest.mark.parametrize("options", [2, 4])
+def test_honest_models_that_avoid_a_letter_are_not_asked_about_difficulty(options):
+    rng, asked = np.random.default_rng(options), 0
+    items = draw_items(simulated_benchmark(400, options, rng=rng), rng=rng)
+    panel = [
+        Sheet(f"p{n}", "plain", 0, draw_letters(items, accuracy, rng=rng))
+        for n, accuracy in enumerate(np.linspace(0.6, 0.9, 6))
+    ]
+    for accuracy in (0.3, 0.5, 0.7, 0.9):
+        avoids = -5 * (np.arange(options) == options - 1)
+        letters = draw_letters(items, accuracy, habit=avoids, rng=rng)
+        own = Sheet("new", "plain", 0, letters)
+        flags = flags_of(own, Panel(items.layout, (own,), (*panel, own)))
+        asked += flags["item_difficulty"] == "look"
+    assert asked == 0
+
+
 @pytest.mark.parametrize("options", [2, 4])
 def test_honest_models_that_lean_unlike_others_are_not_asked_about_difficulty(options):
     rng, asked = np.random.default_rng(options), 0
