@@ -57,6 +57,8 @@ LEVEL_COLUMNS = (
     "method",
 )
 _TABLE = "<scores>"
+# No column of a table has this name.
+_SCORE = "\0score"
 _WORDS = {"true": 1, "false": 0}
 
 
@@ -142,7 +144,8 @@ def compare_levels(
     `bounded_mean_interval` if the limits are known, or Student's t; with clusters, `unit_mean`.
     If all scores are at the ends of the scale, as right and wrong are, limits of means of several
     have room for rare items (`fairstats.inference.verdict.with_room`), unless items have clusters.
-    Those that exclude 0 stay there, if the test rejects.
+    So have those of pairs of levels with different numbers of rows, if the limits are known. Limits
+    that exclude 0 stay there, if the test rejects.
 
     A missing score leaves its item out of the pair. If an answer can be missing because it was
     refused, this may flatter a level. Read ``lowest`` and ``highest``, or score such answers.
@@ -238,10 +241,10 @@ def _pair_row(scored: ScoredItems, pair: tuple[str, str], alpha: float) -> dict[
         p_value = max(p_value, float(scipy.special.chdtrc(1, d.sum() ** 2 / exchanged)))
         test += ", or rows exchanged within items; the larger p"
     low, high, room = float(found.ci_low), float(found.ci_high), ""
-    if scored.has_room and scored.limits is not None:
-        span = scored.limits[1] - scored.limits[0]
+    if scored.limits is not None and (scored.has_room or exchanged > 0):
+        units, span = len(by_unit), scored.limits[1] - scored.limits[0]
         low, high, room = roomy_difference(
-            mean, (low, high), units=len(d), span=span, alpha=alpha, rejected=p_value <= alpha
+            mean, (low, high), units=units, span=span, alpha=alpha, rejected=p_value <= alpha
         )
     return row | {
         "estimate": mean,
@@ -539,14 +542,14 @@ def scored_items(
     elif known:
         limits = (0.0, 1.0)
     keys = [*named, *matched]
-    table = frame[[column, *keys]].assign(score=values)
+    table = frame[[column, *keys]].assign(**{_SCORE: values})
     by = [*keys, column]
     cells = _wide(table, by, chosen)
     least = most = cells
-    if table["score"].isna().any() or cells.isna().any(axis=None):
+    if table[_SCORE].isna().any() or cells.isna().any(axis=None):
         ends = limits or (np.nan, np.nan)
         least, most = (
-            _wide(table.assign(score=table["score"].fillna(end)), by, chosen).fillna(end)
+            _wide(table.assign(**{_SCORE: table[_SCORE].fillna(end)}), by, chosen).fillna(end)
             for end in ends
         )
         if limits is None:
@@ -562,7 +565,7 @@ def scored_items(
     # Scores at both ends of the scale, such as right and wrong, or 0 and 100.
     at_ends = limits is not None and bool(values.dropna().isin(limits).all())
     room = at_ends and not binary and clusters is None
-    scored = table.set_index(by)["score"]
+    scored = table.set_index(by)[_SCORE]
     return ScoredItems(
         chosen, named, cells, least, most, limits, binary, room, rows, scored, clusters
     )
@@ -636,5 +639,5 @@ def _cell_error(wrong: pd.Series, message: str, remedy: str) -> InputError:
 
 
 def _wide(table: pd.DataFrame, by: list[str], levels: list[str]) -> pd.DataFrame:
-    means = table.groupby(by, sort=False)["score"].mean()
+    means = table.groupby(by, sort=False)[_SCORE].mean()
     return means.unstack(by[-1]).reindex(columns=levels)

@@ -220,15 +220,18 @@ def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
         policy = "bounds" if bounds else pairs.missing
         tables += [{**table, "missing": policy} for table in found if table]
     columns = joined(tables)
-    _add_notes(columns, opened, judged)
+    lopsided = _add_notes(columns, opened, judged)
     table = estimates_table(_in_order(columns, judged))
     counted = [part.outcomes for part in judged.parts]
     asked = texts_asked(table, counted)
     kinds = [outcomes.benchmark.kind for outcomes in counted]
     of_a, of_b = (table["metric"].isin([getattr(k, f"rate_{s}") for k in kinds]) for s in "ab")
     kept = (asked["a"] & (asked["b"] | of_a)) | (asked["b"] & of_b)
-    # Opposite gaps cancel out in a mean of several pairs, so its size says nothing.
-    kept &= ~((table["metric"] == "ad") & (table["attribute"] == POOLED))
+    # Opposite gaps cancel out in a mean of several pairs, so its size says nothing. Without a test,
+    # there is no power, and standardized limits have no ends for room.
+    without = table["metric"].isin(["minimum_detectable_difference", "standardized_difference"])
+    without &= table["benchmark"].isin(lopsided)
+    kept &= ~((table["attribute"] == POOLED) & (without | (table["metric"] == "ad")))
     return table[kept].reset_index(drop=True)
 
 
@@ -436,8 +439,11 @@ def _sample_table(pairs: Pairs) -> Columns:
     return columns_of(rows)
 
 
-def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
-    """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants."""
+def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> set[str]:
+    """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants.
+
+    Return the benchmarks whose pooled pairs have no test.
+    """
     facts: dict[tuple[str, ...], tuple[str | None, Mapping[str, str], str, tuple[str, ...]]] = {}
     besides: dict[tuple[str, ...], Mapping[str, str]] = {}
     needed = {metric.name: metric.besides for metric in GROUPS_METRICS if metric.besides}
@@ -459,7 +465,8 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
     differ = np.isin(columns["metric"].astype(str), DIFFERENCES)
     judged_rows = differ & (columns["attribute"] != BASELINE) & (columns["missing"] != "bounds")
     missing = [columns[f"n_missing_{side}"].to_numpy("int64", na_value=0) for side in "ab"]
-    tests = [name for kind in KINDS.values() for name in (kind.difference, kind.test)]
+    tests = ["missing_difference", "net_moved"]
+    tests += [name for kind in KINDS.values() for name in (kind.difference, kind.test)]
     is_whole = (columns["attribute"] == POOLED) & np.isin(columns["metric"].astype(str), tests)
     of_answers = [metric.name for metric in METRICS.values() if metric.rests_on != "pairs"]
     is_pooled = (columns["attribute"] == POOLED) & (columns["missing"] == "available")
@@ -475,6 +482,7 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> None:
         for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, common, other):
             if note:
                 add_note(columns, row, note)
+    return lopsided
 
 
 def _samples_notes(outcomes: Outcomes) -> list[dict[str, str]]:

@@ -44,8 +44,8 @@ def difference_of_means(numbers: Numbers, alpha: float) -> Estimate:
     """Return the difference of each pair, with an interval over the independent units."""
     limits, span = numbers.outcomes.benchmark.limits, numbers.outcomes.benchmark.span
     found = mean_differences(numbers.sums, limits, alpha)
-    lopsided = numbers.outcomes.lopsided & (numbers.outcomes.benchmark.cluster is None)
-    return roomy(found, np.where(lopsided, numbers.units, np.inf), (-span, span), alpha)
+    units = np.where(numbers.outcomes.lopsided, numbers.units, np.inf)
+    return roomy(found, units, (-span, span), alpha)
 
 
 def _of_group(side: str) -> Callable[[Numbers], Estimate]:

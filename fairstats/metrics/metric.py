@@ -101,10 +101,10 @@ class Pairs(Once):
     def room_units(self) -> FloatArray:
         """Return the `units` for which published limits have room; ∞ for the others.
 
-        Of few declared clusters, the room would be most of each interval.
+        Of few declared clusters, the room would be most of each interval. Lopsided pairs need it.
         """
-        without = self.outcomes.benchmark.cluster is not None
-        return np.full_like(self.units, np.inf) if without else self.units
+        room = self.outcomes.lopsided | (self.outcomes.benchmark.cluster is None)
+        return np.where(room, self.units, np.inf)
 
     @property
     def tested(self) -> FloatArray:

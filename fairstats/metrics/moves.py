@@ -26,8 +26,8 @@ def _share(numbers: Numbers, sign: str, tested: npt.ArrayLike = np.nan) -> dict[
     ]
     found = stacked(unit_means(tables, limits=limits, alpha=numbers.alpha), numbers.alpha)
     # Small chance moves in several samples hide that rare items could move in all of them.
-    several = (numbers.outcomes.copies > 1) | numbers.outcomes.lopsided
-    room = several & (numbers.outcomes.benchmark.cluster is None)
+    several = numbers.outcomes.copies > 1
+    room = several & (numbers.outcomes.benchmark.cluster is None) | numbers.outcomes.lopsided
     units = np.where(room, numbers.units, np.inf)
     found = roomy(found, units, limits, numbers.alpha, tested=tested)
     n = np.array([sums.n for sums in numbers.sums], dtype=np.int64)

@@ -296,7 +296,8 @@ def test_level_without_answers_has_no_figures(second):
     assert pairs["ci_high"].eq(1).all()
 
 
-def test_rare_errors_in_the_mean_of_few_rows_are_no_difference():
+@pytest.mark.parametrize("cluster", [None, "case"])
+def test_rare_errors_in_the_mean_of_few_rows_are_no_difference(cluster):
     rng, wrongly = np.random.default_rng(3), 0
     for _ in range(40):
         once, often = (rng.random((60, n)) < 0.97 for n in (1, 10))
@@ -310,7 +311,10 @@ def test_rare_errors_in_the_mean_of_few_rows_are_no_difference():
             )
             for name, right in (("once", once), ("often", often))
         ]
-        (pair,) = compare_levels(pd.concat(rows), "prompt").pairs.to_dict("records")
+        both = pd.concat(rows)
+        both["case"] = both["item_id"] // 2
+        found = compare_levels(both, "prompt", cluster=cluster, limits=(0, 1))
+        (pair,) = found.pairs.to_dict("records")
         assert (pair["p_value"] <= 0.05) <= (pair["ci_low"] > 0 or pair["ci_high"] < 0)
         wrongly += pair["ci_low"] > 0 or pair["ci_high"] < 0
     assert wrongly <= 4
@@ -331,3 +335,10 @@ def test_exchanged_rows_have_the_variance_of_all_exchanges():
         ["prompt", "item_id"]
     )
     assert compare_levels(same, "prompt")._scored.exchange_variance("once", "often") == 0
+
+
+def test_matched_column_can_be_called_score():
+    rows = [("a", 0, "x", 1), ("a", 0, "y", 0), ("b", 0, "x", 1), ("b", 0, "y", 1)]
+    scores = pd.DataFrame(rows, columns=["prompt", "item_id", "score", "correct"])
+    (pair,) = compare_levels(scores, "prompt", match="score").pairs.to_dict("records")
+    assert (pair["n"], pair["estimate"]) == (1, -0.5)

@@ -494,16 +494,21 @@ groups = { a = "A", b = "B", c = "C", d = "D", e = "E", f = "F" }
 pairs = [["a", "b"], ["a", "c"], ["a", "d"], ["a", "e"], ["a", "f"]]"""
 
 
+@pytest.mark.parametrize("cluster", [False, True])
 @pytest.mark.parametrize("kind", ["choice", "level"])
-def test_pooled_pairs_with_a_common_group_have_no_test(benchmark_file, answers_of, kind):
+def test_pooled_pairs_with_a_common_group_have_no_test(benchmark_file, answers_of, kind, cluster):
     """If all groups slip as often, five of six slips are of others, and each is in one pair."""
     numbers = {"options": 'kind = "level"\noptions = ["1", "2", "3"]', "keys_file": ""}
-    benchmark = load_benchmark(benchmark_file(race=STAR, **numbers if kind == "level" else {}))
+    numbers = numbers if kind == "level" else {}
+    numbers |= {"licence": 'licence = "CC0"\ncluster = "case"'} if cluster else {}
+    benchmark = load_benchmark(benchmark_file(race=STAR, **numbers))
     right, wrong = ("A", "B") if kind == "choice" else ("1", "2")
     texts = [right * place + wrong + right * (5 - place) for place in (1, 2, 3, 4, 5)] * 2
     variants = [("race", group) for group in "abcdef"]
     answers = answers_of([*texts, *[right * 6] * 90], variants=variants, benchmark=benchmark.name)
     answers = answers if benchmark.kind.needs_key else answers.drop(columns="answer_key")
+    if cluster:
+        answers["cluster"] = answers["item_id"].str[-1]
     found = analyze(answers, benchmarks=[benchmark])
     pooled = found[found["attribute"] == "pooled"].set_index("metric")
     own = pooled.loc[benchmark.kind.difference]
@@ -512,6 +517,7 @@ def test_pooled_pairs_with_a_common_group_have_no_test(benchmark_file, answers_o
     assert pd.isna(own["verdict"])
     assert pooled.loc[benchmark.kind.test, "p_value"].isna().all()
     assert COMMON_GROUP in own["method_note"]
+    assert "minimum_detectable_difference" not in pooled.index
     pairs = found[(found["attribute"] == "race") & (found["metric"] == benchmark.kind.test)]
     assert pairs["p_value"].notna().all()
 

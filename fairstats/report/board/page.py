@@ -13,6 +13,7 @@ from markupsafe import Markup
 from fairstats._lib.formatting import capital, counted, escape_markdown, level, number_word, quoted
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.kinds import CHOICE
+from fairstats.estimates.analyze import COMMON_GROUP
 from fairstats.estimates.judgements import CANCEL_OUT
 from fairstats.inference.verdict import DISPARITY, EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import Board, Release
@@ -282,6 +283,9 @@ def _key(figures: BoardFigures, release: Release) -> str:
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
     wholes = [own.whole for own in figures.sets if own.whole and own.whole.verdict]
+    notes = [str(own.whole.difference["method_note"]) for own in figures.sets if own.whole]
+    if any(COMMON_GROUP in note for note in notes):
+        parts.append(f"{SIGNED_MEAN}s are not judged: one group is part of several pairs.")
     if any(whole.reason.endswith(CANCEL_OUT) for whole in wholes):
         parts.append(f"{SIGNED_MEAN}s are not called equivalent: {CANCEL_OUT}.")
     if len(board.ranked) > 1:
