@@ -453,10 +453,12 @@ def _fill_answer(
     elif "answer" in row or "answer_raw" in row:
         texts: Mapping[str, str] | None = options_of(options, benchmark)
         lettered = benchmark.kind.needs_key
-        if lettered and options is not None and texts is None and "answer" not in row:
-            remedy = f"map them as a list or an object of {', '.join(benchmark.options)}"
-            wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         item, given = str(row.get("item_id")), row.get("answer")
+        unclear = not has_key and _is_letter(given, benchmark, {})
+        if lettered and options is not None and texts is None and ("answer" not in row or unclear):
+            remedy = f"map them as a list or an object of {', '.join(benchmark.options)}"
+            remedy += f"; if letters are the benchmark's, remove the field {OPTIONS}" * unclear
+            wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         if lettered and texts is not None:
             meant = guards.own_letters(item, texts, wrong, has_key=has_key)
         known = guards.mapped.texts.get(item, {})
@@ -483,10 +485,12 @@ def _is_letter(given: Any, benchmark: Benchmark, texts: Mapping[str, str]) -> bo
     """Return whether an answer has an option's letter without an option's text."""
     if not isinstance(given, str):
         return False
-    named = (text in folded(given) for text in plain_options(texts).values() if text)
-    return (
-        not any(named) and read_reply(given, benchmark, dict.fromkeys(texts, "")).letter is not None
-    )
+    # The text of an option may be a letter, such as a blood group.
+    words = (folded(text) for text in plain_options(texts).values() if len(text) > 1)
+    if any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", folded(given)) for text in words):
+        return False
+    unnamed = dict.fromkeys(texts or benchmark.options, "")
+    return read_reply(given, benchmark, unnamed).letter is not None
 
 
 def _read_answer(

@@ -116,9 +116,19 @@ class Guards:
             for column, names in both.items():
                 names |= mapped.sources_of(record, column) & of_key
             for column in _SETTINGS:
-                own = mapped.benchmark.cluster if column == "cluster" else column
-                if own in record.fields and own not in mapped.sources_of(record, column):
+                own: str | None = column
+                if column == "cluster":
+                    own = None if mapped.benchmark.clusters else mapped.benchmark.cluster
+                known = mapped.constants.get(column), *(None, "")
+                if (
+                    own in record.fields
+                    and record.fields[own] not in known
+                    and own not in mapped.sources_of(record, column)
+                ):
                     self.unread.add(own)
+            named = record.fields.get("benchmark")
+            if isinstance(named, str) and folded(named) != folded(mapped.benchmark.name):
+                self.unread.add("benchmark")
             if (answer := mapped.translated(mapped.value(record.fields, "answer"))) is not None:
                 self.given_as[answer[1]].add(answer[0])
             for column in ("model", "item_id"):
@@ -343,10 +353,14 @@ def named_column(record: Record, column: str | None) -> str | None:
 
 
 def plain_options(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return texts for comparison, without marks that all have: "A. Aspirin", "- Aspirin"."""
-    plain = {letter: folded(text).strip(" .,:;") for letter, text in texts.items()}
-    for mark in (r"\W{0,2}{letter}[.):]+ ", r"[-•*] "):
-        own = {one: re.compile(mark.replace("{letter}", one.lower())) for one in plain}
-        if all(own[one].match(text) for one, text in plain.items()):
-            plain = {one: own[one].sub("", text, count=1) for one, text in plain.items()}
-    return plain
+    """Return texts for comparison, without marks that all have: "A. Aspirin", "- Aspirin".
+
+    Texts that only case or outer signs tell apart ("AA", "Aa"; "5 mg", ".5 mg") keep these.
+    """
+    own = {letter: " ".join(text.split()) for letter, text in texts.items()}
+    for mark in (r"(?i)\W{0,2}{letter}[.):]+ ", r"[-•*] "):
+        marks = {one: re.compile(mark.replace("{letter}", one)) for one in own}
+        if all(marks[one].match(text) for one, text in own.items()):
+            own = {one: marks[one].sub("", text, count=1) for one, text in own.items()}
+    plain = {letter: folded(text).strip(" .,:;") for letter, text in own.items()}
+    return plain if len(set(plain.values())) == len(plain) else own

@@ -136,7 +136,11 @@ class Mapped:
         if path is None or not path.is_file():
             return {}
         rows = read_json_lines(path)
-        return {str(row["item_id"]): row["options"] for row in rows if "options" in row}
+        return {
+            str(row["item_id"]): {one: text or "" for one, text in row["options"].items()}
+            for row in rows
+            if "options" in row
+        }
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:

@@ -177,6 +177,7 @@ def test_reordered_records_of_all_files_are_counted(tmp_path):
             "answer",
             "could be that of the benchmark",
         ),
+        ({"answer": "A", "options": "x | y"}, "options", "do not match"),
         ({"answer": "Final answer: A"}, "answer", "could be that of the benchmark"),
         ({"answer": "\\boxed{A}"}, "answer", "could be that of the benchmark"),
         ({"answer_raw": "A", "options": [*SHOWN[:2], "None", "All"]}, "options", "another order"),
@@ -208,6 +209,17 @@ def test_options_that_differ_little_keep_their_order(table, benchmark_file, text
     ]
     answers = table("\n".join(map(json.dumps, rows)), "a.jsonl", benchmark=str(benchmark_file()))
     assert answers["answer"].tolist() == ["A", "A"]
+
+
+def test_options_that_differ_by_case_are_found_in_another_order(table, benchmark_file):
+    texts = {"A": "AA", "B": "Aa", "C": "aa"}
+    variants = {group: f"A case of the {group} group" for group in ("white", "black", "asian")}
+    item = {"item_id": "i1", "answer_key": "A", "options": texts, "variants": variants}
+    path = benchmark_file(keys_file='items_file = "items.jsonl"')
+    (path.parent / "items.jsonl").write_text(json.dumps(item))
+    row = {"model": "m", "item_id": "i1", "group": "white", "answer_raw": "The answer is A."}
+    shown = json.dumps(row | {"options": ["aa", "AA", "Aa"]})
+    assert table(shown, "a.jsonl", benchmark=str(path))["answer"].tolist() == ["C"]
 
 
 @pytest.mark.parametrize(("given", "status"), [("N/A", "unparsed"), ("refused", "refused")])
