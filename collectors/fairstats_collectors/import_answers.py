@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median_low
+from string import ascii_uppercase
 from typing import Any, Unpack
 
 import pandas as pd
@@ -454,11 +455,12 @@ def _fill_answer(
         texts: Mapping[str, str] | None = options_of(options, benchmark)
         lettered = benchmark.kind.needs_key
         item, given = str(row.get("item_id")), row.get("answer")
-        unclear = not has_key and _is_letter(given, benchmark, {})
-        if lettered and options is not None and texts is None and ("answer" not in row or unclear):
+        if lettered and options is not None and texts is None:
+            unclear = not has_key and _is_letter(given, benchmark, {})
             remedy = f"map them as a list or an object of {', '.join(benchmark.options)}"
             remedy += f"; if letters are the benchmark's, remove the field {OPTIONS}" * unclear
-            wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
+            if "answer" not in row or unclear:
+                wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         if lettered and texts is not None:
             meant = guards.own_letters(item, texts, wrong, has_key=has_key)
         known = guards.mapped.texts.get(item, {})
@@ -483,7 +485,7 @@ def _fill_answer(
 
 def _is_letter(given: Any, benchmark: Benchmark, texts: Mapping[str, str]) -> bool:
     """Return whether an answer has an option's letter without an option's text."""
-    if not isinstance(given, str):
+    if not isinstance(given, str) or not all(one in ascii_uppercase for one in benchmark.options):
         return False
     # The text of an option may be a letter, such as a blood group.
     words = (folded(text) for text in plain_options(texts).values() if len(text) > 1)
@@ -517,7 +519,10 @@ def options_of(options: Any, benchmark: Benchmark) -> dict[str, str] | None:
     if isinstance(options, Sequence) and not isinstance(options, str):
         if len(options) != len(benchmark.options):
             return None
-        options = dict(zip(benchmark.options, options, strict=True))
+        named = [benchmark.named(text) if isinstance(text, str) else None for text in options]
+        # Options that are words are named by a list, in whatever order; letters have its order.
+        own = named if None not in named else benchmark.options
+        options = dict(zip(own, options, strict=True))
     if not isinstance(options, Mapping) or set(options) != set(benchmark.options):
         return None
     if not all(isinstance(text, str) for text in options.values()):

@@ -205,10 +205,14 @@ class Guards:
     ) -> dict[str, str]:
         """Return the benchmark's letter of each option of a record; empty in the same order."""
         known = self.mapped.texts.get(item)
-        if (own := self.options.get(item)) is None:
-            self.options[item] = own = plain_options(known or texts)
-        shown, letters = plain_options(texts), {text: letter for letter, text in own.items()}
-        # Texts that are alike without case and marks ("AA", "Aa") have the letter of their place.
+        first = self.options.setdefault(item, dict(known or texts))
+        own, shown = plain_options(first), plain_options(texts)
+        if len(set(own.values())) < len(own):
+            # Only case or outer signs tell them apart: "AA", "Aa".
+            exact = plain_options(first, folds=False), plain_options(texts, folds=False)
+            if own != shown or set(exact[0].values()) == set(exact[1].values()):
+                own, shown = exact
+        letters = {text: letter for letter, text in own.items()}
         found = {
             letter: letter if own.get(letter) == text else letters[text]
             for letter, text in shown.items()
@@ -352,15 +356,14 @@ def named_column(record: Record, column: str | None) -> str | None:
     return None if column is None else record.columns.get(column, column)
 
 
-def plain_options(texts: Mapping[str, str]) -> dict[str, str]:
+def plain_options(texts: Mapping[str, str], *, folds: bool = True) -> dict[str, str]:
     """Return texts for comparison, without marks that all have: "A. Aspirin", "- Aspirin".
 
-    Texts that only case or outer signs tell apart ("AA", "Aa"; "5 mg", ".5 mg") keep these.
+    If it `folds`, they have no case and no outer signs.
     """
     own = {letter: " ".join(text.split()) for letter, text in texts.items()}
     for mark in (r"(?i)\W{0,2}{letter}[.):]+ ", r"[-•*] "):
         marks = {one: re.compile(mark.replace("{letter}", one)) for one in own}
         if all(marks[one].match(text) for one, text in own.items()):
             own = {one: marks[one].sub("", text, count=1) for one, text in own.items()}
-    plain = {letter: folded(text).strip(" .,:;") for letter, text in own.items()}
-    return plain if len(set(plain.values())) == len(plain) else own
+    return {one: folded(text).strip(" .,:;") if folds else text for one, text in own.items()}

@@ -133,6 +133,7 @@ def test_options_are_read_with_their_texts(table):
 
 SHOWN = ["Low serum ferritin", "Low serum folate", "High transferrin saturation"]
 SHOWN += ["Low total iron-binding capacity"]
+NEAR = ["5 mg", ".5 mg", "50 mg"]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,34 @@ def test_options_that_differ_by_case_are_found_in_another_order(table, benchmark
     row = {"model": "m", "item_id": "i1", "group": "white", "answer_raw": "The answer is A."}
     shown = json.dumps(row | {"options": ["aa", "AA", "Aa"]})
     assert table(shown, "a.jsonl", benchmark=str(path))["answer"].tolist() == ["C"]
+
+
+@pytest.mark.parametrize("texts", [["5 mg.", ".5 mg.", "50 mg."], ["5 MG", ".5 MG", "50 MG"]])
+def test_near_equal_options_may_be_written_otherwise_in_the_same_order(
+    table, benchmark_file, texts
+):
+    item = {"item_id": "i1", "answer_key": "A", "options": dict(zip("ABC", NEAR, strict=True))}
+    item["variants"] = {group: f"A {group} person" for group in ("white", "black", "asian")}
+    path = benchmark_file(keys_file='items_file = "items.jsonl"')
+    (path.parent / "items.jsonl").write_text(json.dumps(item))
+    row = {"model": "m", "item_id": "i1", "group": "white", "answer": "A", "options": texts}
+    answers = table(json.dumps(row), "a.jsonl", benchmark=str(path))
+    assert answers["answer"].tolist() == ["A"]
+
+
+@pytest.mark.parametrize(
+    "options", [["yes", "no", "maybe"], ["a", "b", "c"], ["Zinc", "Iron", "Tin"]]
+)
+def test_options_that_are_words_need_no_letters(table, benchmark_file, options):
+    named = f"options = {json.dumps(options)}"
+    keys = "item_id,answer_key\n" + "".join(f"i{n},{one}\n" for n, one in enumerate(options))
+    path = benchmark_file(keys, options=named)
+    for shown in ({}, {"options": options[::-1]}):
+        for column, form in (("answer", "{}"), ("answer_raw", "Answer: {}")):
+            row = {"model": "m", "item_id": "i0", "group": "white", **shown}
+            lines = [json.dumps(row | {column: form.format(options[0])})]
+            answers = table(lines[0], "a.jsonl", benchmark=str(path))
+            assert answers["answer"].tolist() == [options[0]]
 
 
 @pytest.mark.parametrize(("given", "status"), [("N/A", "unparsed"), ("refused", "refused")])
