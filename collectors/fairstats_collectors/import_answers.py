@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median_low
-from string import ascii_uppercase
 from typing import Any, Unpack
 
 import pandas as pd
@@ -28,7 +27,7 @@ from fairstats._lib.untrusted_files import REPORTED_LINES
 from fairstats.answers.benchmark_checks import validate_answers
 from fairstats.answers.schema import ANSWERS, STATUSES
 from fairstats.answers.schema_checks import check_answers, duplicate_problems
-from fairstats.asking.answer_from_reply import ParsedAnswer, read_reply
+from fairstats.asking.answer_from_reply import ParsedAnswer, are_letters, read_reply
 from fairstats.benchmarks.declaration import Benchmark, folded, is_number
 from fairstats.benchmarks.refusals import (
     decimal_point,
@@ -485,10 +484,10 @@ def _fill_answer(
 
 def _is_letter(given: Any, benchmark: Benchmark, texts: Mapping[str, str]) -> bool:
     """Return whether an answer has an option's letter without an option's text."""
-    if not isinstance(given, str) or not all(one in ascii_uppercase for one in benchmark.options):
+    if not isinstance(given, str) or not are_letters(benchmark.options):
         return False
     # The text of an option may be a letter, such as a blood group.
-    words = (folded(text) for text in plain_options(texts).values() if len(text) > 1)
+    words = (text for text in plain_options(texts).values() if len(text) > 1)
     if any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", folded(given)) for text in words):
         return False
     unnamed = dict.fromkeys(texts or benchmark.options, "")
@@ -521,7 +520,7 @@ def options_of(options: Any, benchmark: Benchmark) -> dict[str, str] | None:
             return None
         named = [benchmark.named(text) if isinstance(text, str) else None for text in options]
         # Options that are words are named by a list, in whatever order; letters have its order.
-        own = named if None not in named else benchmark.options
+        own = named if not (are_letters(benchmark.options) or None in named) else benchmark.options
         options = dict(zip(own, options, strict=True))
     if not isinstance(options, Mapping) or set(options) != set(benchmark.options):
         return None

@@ -37,15 +37,13 @@ _FEWEST = 20
 _TOLD = ("answer", "answer_raw", "status", "answer_key", "item_id")
 # The columns that can change a verdict although no answer changes.
 _SETTINGS = (
-    *("benchmark_version", "cluster", "sample"),
-    *("snapshot", "temperature", "seed", "prompt_sha256"),
+    *("benchmark_version", "sample", "snapshot"),
+    *("temperature", "seed", "prompt_sha256"),
 )
 # The columns whose values are named otherwise, see `Guards.check`.
 _NAMES = ("group", "model", "strategy")
 _LONGEST = 200
 _MOST_TOLD = 30
-
-
 #: Problems of a record: (column, value, message, remedy).
 Wrong = list[tuple[str, str | None, str, str]]
 
@@ -75,8 +73,8 @@ class Guards:
     others : dict
         For each other field, whether all of its values are options, and whether one is not the key.
     options : dict
-        The text of each option of an item, by letter: in the benchmark, or in the first record of
-        the item if the benchmark has no texts.
+        The text of each option of an item, by letter, without and with case and outer signs: in the
+        benchmark, or in the first record of the item if the benchmark has no texts.
     unread : set of str
         The fields with the name of a setting, if it is read from another field or given.
     reordered : set
@@ -95,7 +93,7 @@ class Guards:
     answers: int = 0
     fields: set[str] = field(default_factory=set)
     others: dict[str, tuple[bool, bool]] = field(default_factory=dict)
-    options: dict[str, dict[str, str]] = field(default_factory=dict)
+    options: dict[str, tuple[dict[str, str], dict[str, str]]] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
     reordered: set[tuple[str, str, int]] = field(default_factory=set)
 
@@ -111,20 +109,17 @@ class Guards:
                 yield Problem(str(path), message, remedy, column=column)
         both: dict[str, set[str]] = {"answer": set(), "answer_raw": set()}
         totals = {}
+        settings = {column: column for column in _SETTINGS}
+        if mapped.benchmark.cluster and not mapped.benchmark.clusters:
+            settings["cluster"] = mapped.benchmark.cluster
         for record in kept:
             of_key = mapped.fields_of(record, "answer_key")
             for column, names in both.items():
                 names |= mapped.sources_of(record, column) & of_key
-            for column in _SETTINGS:
-                own: str | None = column
-                if column == "cluster":
-                    own = None if mapped.benchmark.clusters else mapped.benchmark.cluster
-                known = mapped.constants.get(column), *(None, "")
-                if (
-                    own in record.fields
-                    and record.fields[own] not in known
-                    and own not in mapped.sources_of(record, column)
-                ):
+            for column, own in settings.items():
+                given = record.fields.get(own)
+                known = given in (None, "", mapped.constants.get(column))
+                if not known and own not in mapped.sources_of(record, column):
                     self.unread.add(own)
             named = record.fields.get("benchmark")
             if isinstance(named, str) and folded(named) != folded(mapped.benchmark.name):
@@ -205,13 +200,15 @@ class Guards:
     ) -> dict[str, str]:
         """Return the benchmark's letter of each option of a record; empty in the same order."""
         known = self.mapped.texts.get(item)
-        first = self.options.setdefault(item, dict(known or texts))
-        own, shown = plain_options(first), plain_options(texts)
+        if item not in self.options:
+            first = known or texts
+            self.options[item] = plain_options(first), plain_options(first, folds=False)
+        (own, exact), shown = self.options[item], plain_options(texts)
         if len(set(own.values())) < len(own):
             # Only case or outer signs tell them apart: "AA", "Aa".
-            exact = plain_options(first, folds=False), plain_options(texts, folds=False)
-            if own != shown or set(exact[0].values()) == set(exact[1].values()):
-                own, shown = exact
+            exactly = plain_options(texts, folds=False)
+            if own != shown or set(exact.values()) == set(exactly.values()):
+                own, shown = exact, exactly
         letters = {text: letter for letter, text in own.items()}
         found = {
             letter: letter if own.get(letter) == text else letters[text]

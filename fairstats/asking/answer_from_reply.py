@@ -120,10 +120,10 @@ def read_reply(
 
 
 def _read_reply(raw: str | None, benchmark: Benchmark, texts: Mapping[str, str]) -> ParsedAnswer:
-    if _are_letters(benchmark.options) or (benchmark.kind.needs_key and texts):
+    if are_letters(benchmark.options) or (benchmark.kind.needs_key and texts):
         known = {option: benchmark.labels.get(option, "") for option in benchmark.options}
         return parse_answer(raw, texts or known)
-    if not _are_letters(texts) or lettered(list(texts.values()), benchmark) is None:
+    if not are_letters(texts) or lettered(list(texts.values()), benchmark) is None:
         return parse_value(raw, benchmark)
     parsed = parse_answer(raw, texts)
     if parsed == UNPARSED and not set(re.findall(r"\b[A-Z]\b", raw or "")) & texts.keys():
@@ -141,7 +141,8 @@ def lettered(texts: Sequence[Any], benchmark: Benchmark) -> dict[str, str] | Non
     return dict(zip(ascii_uppercase, texts, strict=False))
 
 
-def _are_letters(options: Collection[str]) -> bool:
+def are_letters(options: Collection[str]) -> bool:
+    """Return whether all options are capital letters; False if there are none."""
     return bool(options) and all(option in ascii_uppercase for option in options)
 
 

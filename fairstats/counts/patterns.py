@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -339,15 +340,11 @@ def is_lopsided(benchmark: Benchmark) -> bool:
     An item's differences then have no symmetric distribution if the groups are alike: one slip of
     this group changes all of them, and a slip of another group only one.
     """
-    net: dict[tuple[str, str], int] = {}
+    net: dict[str, Counter[str]] = defaultdict(Counter)
     for attribute, (a, b) in pooled_pairs(benchmark):
-        net[attribute.name, a] = net.get((attribute.name, a), 0) + 1
-        net[attribute.name, b] = net.get((attribute.name, b), 0) - 1
-    return any(
-        sorted(n for (name, _), n in net.items() if name == attribute)
-        != sorted(-n for (name, _), n in net.items() if name == attribute)
-        for attribute in pooled_attributes(benchmark)
-    )
+        net[attribute.name][a] += 1
+        net[attribute.name][b] -= 1
+    return any(sorted(own.values()) != sorted(-n for n in own.values()) for own in net.values())
 
 
 def sums_by_unit(unit: IntArray, table: npt.NDArray[Any], units: int) -> npt.NDArray[Any]:

@@ -220,9 +220,10 @@ def estimates_of(opened: OpenAnswers, judged: Judgements) -> pd.DataFrame:
         policy = "bounds" if bounds else pairs.missing
         tables += [{**table, "missing": policy} for table in found if table]
     columns = joined(tables)
-    lopsided = _add_notes(columns, opened, judged)
-    table = estimates_table(_in_order(columns, judged))
     counted = [part.outcomes for part in judged.parts]
+    lopsided = {outcomes.benchmark.name for outcomes in counted if outcomes.lopsided.any()}
+    _add_notes(columns, opened, judged, lopsided)
+    table = estimates_table(_in_order(columns, judged))
     asked = texts_asked(table, counted)
     kinds = [outcomes.benchmark.kind for outcomes in counted]
     of_a, of_b = (table["metric"].isin([getattr(k, f"rate_{s}") for k in kinds]) for s in "ab")
@@ -439,22 +440,23 @@ def _sample_table(pairs: Pairs) -> Columns:
     return columns_of(rows)
 
 
-def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> set[str]:
+def _add_notes(
+    columns: Rows, opened: OpenAnswers, judged: Judgements, lopsided: Collection[str]
+) -> None:
     """Fill in the snapshots, and add notes on samples, pooling, selection, votes, keys, slants.
 
-    Return the benchmarks whose pooled pairs have no test.
+    The pooled pairs of benchmarks that are `lopsided` have no test.
     """
     facts: dict[tuple[str, ...], tuple[str | None, Mapping[str, str], str, tuple[str, ...]]] = {}
     besides: dict[tuple[str, ...], Mapping[str, str]] = {}
     needed = {metric.name: metric.besides for metric in GROUPS_METRICS if metric.besides}
     snapshots = _snapshots(opened)
-    slanted, lopsided = set(), set()
+    slanted = set()
     for pairs in judged.parts:
         outcomes, benchmark = pairs.outcomes, pairs.outcomes.benchmark
         lacking, stated = _without_pairs(outcomes), stated_keys(outcomes.grid)
         sampled = _samples_notes(outcomes)
         slanted |= {benchmark.name} if benchmark.slanted else set()
-        lopsided |= {benchmark.name} if outcomes.lopsided.any() else set()
         for place, unit in enumerate(outcomes.grid.units.itertuples(index=False, name=None)):
             besides[unit] = outcomes.grid.settings[place].besides
             pooled = "; ".join([BOTH_ANSWERS, *lacking.get(place, [])])
@@ -482,7 +484,6 @@ def _add_notes(columns: Rows, opened: OpenAnswers, judged: Judgements) -> set[st
         for note in (samples, pooled if is_pooled[row] else "", *of_set, slant, common, other):
             if note:
                 add_note(columns, row, note)
-    return lopsided
 
 
 def _samples_notes(outcomes: Outcomes) -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ from fairstats.inference.clustered_answers import flip_test
 from fairstats.inference.unit_means import unit_means
 from fairstats.metrics.mean_difference import stacked
 from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers, flipped, roomy
+from fairstats.metrics.sign_flip import values_of
 
 
 def _share(numbers: Numbers, sign: str, tested: npt.ArrayLike = np.nan) -> dict[str, Any]:
@@ -37,14 +38,10 @@ def _share(numbers: Numbers, sign: str, tested: npt.ArrayLike = np.nan) -> dict[
 def _net(numbers: Numbers) -> Columns:
     """Add the exact sign test; whole units are flipped."""
     tests = [flip_test(s.up - s.down, s.many, method="exact") for s in numbers.sums]
-    statistic, p_values = (
-        np.where(numbers.outcomes.lopsided, np.nan, [float(getattr(one, name)) for one in tests])
-        for name in ("statistic", "p_value")
-    )
-    tested = np.where(p_values <= numbers.alpha, 0.0, np.nan)
+    values = values_of(tests, numbers)
+    tested = np.where(values["p_value"] <= numbers.alpha, 0.0, np.nan)
     return _share(numbers, "net", tested) | {
-        "statistic": statistic,
-        "p_value": p_values,
+        **values,
         "test": np.array(
             [f"sign test, {flipped(numbers.outcomes)} ({one.method})" for one in tests],
             dtype=object,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from fairstats._lib.result_objects import FloatArray, TestResult
 from fairstats.inference.clustered_answers import flip_test
 from fairstats.metrics.mcnemar import FLIPPING, Flippable, stacked_rows
 from fairstats.metrics.metric import NUMERIC, Columns, NumberMetric, Numbers, flipped
+
+
+def values_of(results: Sequence[TestResult], numbers: Numbers) -> dict[str, FloatArray]:
+    """Return the statistic and p-value of each pair's test; NaN for lopsided pairs."""
+    return {
+        name: np.where(
+            numbers.outcomes.lopsided, np.nan, [float(getattr(one, name)) for one in results]
+        )
+        for name in ("statistic", "p_value")
+    }
 
 
 def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
@@ -17,14 +29,8 @@ def flip_tests_of(numbers: Numbers) -> dict[Flippable, dict[str, Any]]:
     for method in FLIPPING:
         results = [flip_test(s.difference, s.many, method=method) for s in numbers.sums]
         text = f"sign flip {method}, {flipped(numbers.outcomes)}"
-        untested = numbers.outcomes.lopsided
-        statistic, p_value = (
-            np.where(untested, np.nan, [float(getattr(one, name)) for one in results])
-            for name in ("statistic", "p_value")
-        )
         found[method] = {
-            "statistic": statistic,
-            "p_value": p_value,
+            **values_of(results, numbers),
             "test": np.array(
                 [text if one.method == method else f"{text} ({one.method})" for one in results],
                 dtype=object,

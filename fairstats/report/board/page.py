@@ -282,9 +282,8 @@ def _key(figures: BoardFigures, release: Release) -> str:
     kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
         parts.append(f"{capital(noun(board.benchmark.kind))}s: {', '.join(kinds)}.")
-    wholes = [own.whole for own in figures.sets if own.whole and own.whole.verdict]
-    notes = [str(own.whole.difference["method_note"]) for own in figures.sets if own.whole]
-    if any(COMMON_GROUP in note for note in notes):
+    wholes = [own.whole for own in figures.sets if own.whole]
+    if any(COMMON_GROUP in str(whole.difference["method_note"]) for whole in wholes):
         parts.append(f"{SIGNED_MEAN}s are not judged: one group is part of several pairs.")
     if any(whole.reason.endswith(CANCEL_OUT) for whole in wholes):
         parts.append(f"{SIGNED_MEAN}s are not called equivalent: {CANCEL_OUT}.")
